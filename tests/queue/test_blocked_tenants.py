@@ -1,10 +1,11 @@
 """Tenants whose first jobs may not start cost a tick little, and start as soon as there is room."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
-from minutehand.operations.controls import limit
+from minutehand.operations.controls import limit, pause
 from tests.queue.scan import fill, read_few_rows
 from tests.queue.stage import Queue
 
@@ -34,6 +35,27 @@ def tick(queue: Queue, capacity: int = 50) -> Counter[str]:
 def end_all(queue: Queue) -> None:
     """End the offered jobs."""
     queue.sql("delete from minutehand.jobs_live where offered is not null")
+
+
+def start_groups(queue: Queue) -> None:
+    assert tick(queue) == each_once(TENANTS)
+    # Other tenants had their turns since.
+    queue.sql("delete from minutehand.turn_ends")
+
+
+def kill_groups(queue: Queue) -> None:
+    limit(queue.database, 1, group="g", in_order=True, on_dead="block")
+    queue.sql(
+        """insert into minutehand.blocked_groups (queue, tenant, "group", job)
+           select distinct on (tenant) queue, tenant, "group", id from minutehand.jobs_live"""
+    )
+
+
+FULL: dict[str, Callable[[Queue], object]] = {
+    "busy": start_groups,
+    "paused": lambda queue: pause(queue.database, group="g"),
+    "blocked": kill_groups,
+}
 
 
 def each_once(tenants: list[str]) -> Counter[str]:
@@ -93,6 +115,37 @@ def test_tenants_with_future_jobs_do_not_delay_others(scanned: Queue) -> None:
     fill(scanned, 1, tenant="z")
 
     assert tick(scanned, capacity=2) == {"loud": 1, "z": 1}
+
+
+@pytest.mark.fault("functions/streams", r"greatest\(visit_tenants.floor, v.seen\)", "visit_tenants.floor")
+def test_new_job_of_a_blocked_tenant_starts_at_the_next_tick(scanned: Queue) -> None:
+    """Without waiting for its turn among all blocked tenants."""
+    fill_all(scanned)
+    assert tick(scanned) == each_once(TENANTS)
+    for _ in range(3):
+        assert not tick(scanned)
+
+    scanned.enqueue("quick", queue="mail", tenant="t02")
+    scanned.enqueue("quick", queue="mail", tenant="t09")
+
+    assert tick(scanned) == each_once(["t02", "t09"])
+
+
+@pytest.mark.every_version
+@pytest.mark.parametrize(("why", "capacity"), [("busy", 18), ("paused", 6), ("blocked", 6)])
+@pytest.mark.fault("functions/streams", r"and \(r.group is null or[^\n]*\)\) as open", ") as open")
+def test_tenants_with_full_groups_do_not_delay_others(scanned: Queue, why: str, capacity: int) -> None:
+    """More of them than there is room for jobs: none of them gets a turn that another tenant needs."""
+    for tenant in TENANTS:
+        fill(scanned, 2, tenant=tenant)
+    scanned.sql("""update minutehand.jobs_live set "group" = 'g'""")
+    scanned.database.run("sweep", now=None)
+    FULL[why](scanned)
+
+    scanned.enqueue("quick", queue="mail", tenant="z")
+    found = sum((tick(scanned, capacity) for _ in range(5)), Counter[str]())
+
+    assert found == {"z": 1}
 
 
 @pytest.mark.fault("functions/triggers", r"and \(l.mixed or not lane_covers.mixed\)", "")

@@ -2,7 +2,7 @@
 -- none, a tick does not read the head again. Only ticks write this: there is one at a time.
 
 -- Marks the parts of these tenants whose head has only jobs in scopes without room, with these scopes. Others, such as one with
--- jobs that have expired, are read again by the next tick.
+-- jobs that have expired, are read again by the next tick. Jobs that became due since `seen` are read, too.
 create or replace function minutehand.block_parts(
     in_queue text, with_priority integer, tenants text[], floor timestamptz, moment timestamptz, full_scope minutehand.full_scope
 ) returns void
@@ -13,7 +13,7 @@ as $$
           from unnest(tenants) t (tenant)
          cross join lateral (
                select array_agg(distinct r.name) as names, bool_and(r.name is not null) as blocked
-                 from (select minutehand.full_for(t.tenant, j.kind, coalesce(j.key, ''), full_scope.kinds, full_scope.others) as name
+                 from (select minutehand.full_for(t.tenant, j.kind, coalesce(j.key, ''), j.group, full_scope.kinds, full_scope.others) as name
                          from minutehand.jobs_live j
                         where j.queue = in_queue and j.priority = with_priority and j.tenant = t.tenant and j.tenant <> ''
                           and j.visible >= block_parts.floor and j.visible <= moment
@@ -29,17 +29,55 @@ as $$
            for update of p skip locked
     ), marked as (
         update minutehand.positions p
-           set blocked = true, blocked_by = k.names
+           set blocked = true, blocked_by = k.names, seen = minutehand.seen_at(moment)
           from known k
          where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = k.part
     )
-    insert into minutehand.positions (queue, priority, whole, part, swept, blocked, blocked_by)
+    insert into minutehand.positions (queue, priority, whole, part, swept, blocked, blocked_by, seen)
     -- It is swept before those that were swept in the last hour.
-    select in_queue, with_priority, false, h.tenant, moment - interval '1 hour', true, h.names
+    select in_queue, with_priority, false, h.tenant, moment - interval '1 hour', true, h.names, minutehand.seen_at(moment)
       from head h
      where not exists (select from minutehand.positions p
                         where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = h.tenant)
         on conflict do nothing
+$$;
+
+-- Notes for blocked parts, of which no job that became due since `seen` may start, that these have been read, with their scopes.
+-- A part with very many scopes is read from the beginning again.
+create or replace function minutehand.pass_parts(
+    in_queue text, with_priority integer, tenants text[], moment timestamptz, full_scope minutehand.full_scope
+) returns void
+language sql volatile
+as $$
+    with known as materialized (
+        select p.part, p.seen, p.blocked_by
+          from minutehand.positions p
+         where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = any (tenants)
+           for update skip locked
+    ), later as materialized (
+        select k.part, array(select distinct n from unnest(k.blocked_by || j.names) n where n is not null) as names
+          from known k
+         cross join lateral (
+               select array_agg(r.name) as names, count(*) as jobs
+                 from (select minutehand.full_for(k.part, j.kind, coalesce(j.key, ''), j.group, full_scope.kinds, full_scope.others) as name
+                         from minutehand.jobs_live j
+                        where j.queue = in_queue and j.priority = with_priority and j.tenant = k.part and j.tenant <> ''
+                          and j.visible >= k.seen and j.visible <= moment
+                        order by j.visible, j.id
+                        limit minutehand.scan_rows('part')) r) j
+         where j.jobs > 0
+    )
+    update minutehand.positions p
+       set seen = minutehand.seen_at(moment), blocked_by = l.names, blocked = cardinality(l.names) <= minutehand.scan_rows('part')
+      from later l
+     where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = l.part
+$$;
+
+-- Returns the time from which jobs may not have been seen at a moment: others were enqueued then, but not yet committed.
+create or replace function minutehand.seen_at(moment timestamptz) returns timestamptz
+language sql immutable parallel safe
+as $$
+    select moment - interval '6 seconds'
 $$;
 
 -- Returns some of the blocked parts with due jobs: those that were swept the longest ago. With `marks`, they are swept now, and

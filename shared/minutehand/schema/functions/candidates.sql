@@ -1,6 +1,6 @@
 -- Candidates: the due jobs from which `choose` selects.
 
--- Returns how many rows the selection may read at a time. Its cost and its delays follow from these.
+-- Returns how many rows the selection and the history may read at a time. Their cost and its delays follow from these.
 create or replace function minutehand.scan_rows(of text) returns integer
 language sql immutable parallel safe
 as $$
@@ -22,6 +22,9 @@ as $$
            when 'blocked' then 10
            -- Groups of a stream, in addition to those that are busy.
            when 'groups' then 2000
+           -- Jobs of the minutes that the history counts at a time, and of one minute.
+           when 'history' then 300000
+           when 'minute' then 3000000
            end
 $$;
 
@@ -51,12 +54,22 @@ as $$
            and (others is null or not others ?| minutehand.scopes_of(tenant, kind, key))
 $$;
 
+-- Returns the names of a group among these scopes: that of its tenant, and that of all tenants.
+create or replace function minutehand.group_scopes(tenant text, of_group text) returns text[]
+language sql immutable parallel safe
+as $$
+    select array['=' || coalesce(nullif(tenant, ''), '-') || '//' || of_group, '=//' || of_group]
+$$;
+
 -- Returns the name of a scope without room that applies to a job of a tenant; null if there is none.
-create or replace function minutehand.full_for(tenant text, kind text, key text, kinds jsonb, others jsonb) returns text
+drop function if exists minutehand.full_for(text, text, text, jsonb, jsonb);
+create or replace function minutehand.full_for(tenant text, kind text, key text, of_group text, kinds jsonb, others jsonb) returns text
 language sql immutable parallel safe
 as $$
     select case when kinds ? kind then kind
-                else (select s.name from unnest(minutehand.scopes_of(tenant, kind, key)) s (name) where others ? s.name limit 1) end
+                else (select s.name
+                        from unnest(minutehand.scopes_of(tenant, kind, key) || minutehand.group_scopes(tenant, of_group)) s (name)
+                       where others ? s.name limit 1) end
 $$;
 
 -- Whether none of these scopes has room. The name of a kind has no slash, those of others have.
@@ -82,6 +95,20 @@ begin
                    substr(b.value, length(split_part(b.value, '/', 1) || split_part(b.value, '/', 2)) + 3)
               from unnest(bounds) b
              where b.free <= 0 and b.per = 'key' and b.value <> ''
+             union all
+            -- The same of groups, behind `=`: those that are full, paused or blocked by a dead job.
+            select '=' || coalesce(nullif(split_part(b.value, '/', 1), ''), '-'), split_part(b.value, '/', 2), '',
+                   substr(b.value, length(split_part(b.value, '/', 1) || split_part(b.value, '/', 2)) + 3)
+              from unnest(bounds) b
+             where b.free <= 0 and b.per = 'group' and b.value <> '' and b.kind = '' and b.key = ''
+             union all
+            select '=' || b.tenant, b.queue, '', b.group
+              from unnest(bounds) b
+             where b.free <= 0 and b.per = '' and b.group <> '' and b.kind = '' and b.key = ''
+             union all
+            select '=' || coalesce(nullif(g.tenant, ''), '-'), g.queue, '', g.group
+              from (select * from minutehand.blocked_groups limit minutehand.scan_rows('listed')) g
+             where minutehand.order_of(g.queue, g.tenant, g.group) = 'block'
         )
         select row(q.queue,
                    jsonb_object_agg(f.kind, true) filter (where f.tenant = '' and f.kind <> '' and f.key = ''),

@@ -79,8 +79,8 @@ end
 $$;
 
 -- Visits tenants of a shared lane in the order of their turns, until as many have a job at their head that may start as there is
--- room for, and returns these. Passes the tenants whose head is known to be blocked, but returns some of them, for a sweep: those
--- that were swept the longest ago. Paused tenants get no turn.
+-- room for, and returns these. Of tenants whose head is known to be blocked, reads only the jobs that became due since; returns some
+-- of them for a sweep: those that were swept the longest ago. Paused tenants get no turn.
 create or replace function minutehand.visit_tenants(
     in_queue text, with_priority integer, floor timestamptz, room integer, moment timestamptz, full_scope minutehand.full_scope,
     marks boolean, out part text, out weight integer, out open boolean, out last boolean
@@ -90,19 +90,21 @@ as $$
 declare
     opened integer := 0;
     closed text[] := '{}';
+    passed text[] := '{}';
     most   constant integer := room + minutehand.scan_rows('listed');
     visit  record;
 begin
     for visit in
-        select v.tenant, v.weight, v.due, v.listed, v.due and exists (
+        select v.tenant, v.weight, v.due, v.seen, v.listed, v.due and exists (
                select from (select j.*
                               from minutehand.jobs_live j
                              where j.queue = in_queue and j.priority = with_priority and j.tenant = v.tenant and j.tenant <> ''
-                               and j.visible >= visit_tenants.floor and j.visible <= moment
+                               and j.visible >= greatest(visit_tenants.floor, v.seen) and j.visible <= moment
                              order by j.visible, j.id
                              limit minutehand.scan_rows('part')) r
                 where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
-                  and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), (full_scope).kinds, null, (full_scope).others)) as open
+                  and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), (full_scope).kinds, null, (full_scope).others)
+                  and (r.group is null or ((full_scope).others ?| minutehand.group_scopes(v.tenant, r.group)) is not true)) as open
           from minutehand.turn_order(in_queue, with_priority, floor, most, moment, full_scope) v
     loop
         part := visit.tenant;
@@ -113,13 +115,16 @@ begin
             return next;
         end if;
         opened := opened + open::integer;
-        if visit.due and not open then
+        if visit.due and not open and visit.seen is null then
             closed := closed || part;
+        elsif visit.due and not open then
+            passed := passed || part;
         end if;
         exit when opened = room or cardinality(closed) = minutehand.scan_rows('closed');
     end loop;
     if marks then
         perform minutehand.block_parts(in_queue, with_priority, closed, floor, moment, full_scope);
+        perform minutehand.pass_parts(in_queue, with_priority, passed, moment, full_scope);
     end if;
     return query
     select b, coalesce(q.weight, s.weight, 1), false, false
@@ -129,12 +134,14 @@ begin
 end
 $$;
 
--- Lists up to `most` tenants with jobs in a lane in the order of their turns. `due` is whether a tenant has a due job and its
--- turn: it is not paused, and its head not known to be blocked. If there are more tenants, also lists those of the jobs that
--- became due first and last: otherwise they would wait for others, most of which may have no due job.
+-- Lists up to `most` tenants with jobs in a lane in the order of their turns. `due` is whether a tenant has a due job and is not
+-- paused; `seen`, if its head is known to be blocked, the time from which on its jobs may not have been read. If there are more
+-- tenants, also lists those of the jobs that became due first and last: otherwise they would wait for others, most of which may have
+-- no due job.
+drop function if exists minutehand.turn_order(text, integer, timestamptz, integer, timestamptz, minutehand.full_scope);
 create or replace function minutehand.turn_order(
     in_queue text, with_priority integer, floor timestamptz, most integer, moment timestamptz, full_scope minutehand.full_scope
-) returns table (tenant text, weight integer, due boolean, listed bigint)
+) returns table (tenant text, weight integer, due boolean, seen timestamptz, listed bigint)
 language sql stable rows 1000
 as $$
     with listed as materialized (
@@ -157,8 +164,8 @@ as $$
          where j.tenant <> ''
     )
     select l.tenant, coalesce(q.weight, s.weight, 1),
-           l.due and (full_scope.tenants ? l.tenant) is not true
-                 and not (p.part is not null and minutehand.are_full(p.blocked_by, full_scope.kinds, full_scope.others)),
+           l.due and (full_scope.tenants ? l.tenant) is not true,
+           case when p.part is not null and minutehand.are_full(p.blocked_by, full_scope.kinds, full_scope.others) then p.seen end,
            l.listed
       from (select u.tenant, bool_or(u.due) as due, max(u.listed) as listed
               from (select * from listed union all select tenant, true, null from at_ends) u

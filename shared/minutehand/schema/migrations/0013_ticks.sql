@@ -5,7 +5,10 @@
 create type minutehand.full_scope as (queue text, kinds jsonb, tenants jsonb, others jsonb);
 
 -- The scopes that blocked the jobs at the head of a tenant's part. As long as they have no room, no tick reads these jobs again.
-alter table minutehand.positions add blocked_by text[] not null default '{}';
+-- `seen` is the time from which on others may have become due that are not.
+alter table minutehand.positions
+    add blocked_by text[] not null default '{}',
+    add seen       timestamptz;
 
 -- Whether jobs without a tenant were ever enqueued here: if tenants share the lane, these jobs have no index of their own.
 alter table minutehand.lanes add mixed boolean not null default true;

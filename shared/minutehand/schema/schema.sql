@@ -410,7 +410,7 @@ CREATE FUNCTION minutehand.block_parts(in_queue text, with_priority integer, ten
           from unnest(tenants) t (tenant)
          cross join lateral (
                select array_agg(distinct r.name) as names, bool_and(r.name is not null) as blocked
-                 from (select minutehand.full_for(t.tenant, j.kind, coalesce(j.key, ''), full_scope.kinds, full_scope.others) as name
+                 from (select minutehand.full_for(t.tenant, j.kind, coalesce(j.key, ''), j.group, full_scope.kinds, full_scope.others) as name
                          from minutehand.jobs_live j
                         where j.queue = in_queue and j.priority = with_priority and j.tenant = t.tenant and j.tenant <> ''
                           and j.visible >= block_parts.floor and j.visible <= moment
@@ -426,13 +426,13 @@ CREATE FUNCTION minutehand.block_parts(in_queue text, with_priority integer, ten
            for update of p skip locked
     ), marked as (
         update minutehand.positions p
-           set blocked = true, blocked_by = k.names
+           set blocked = true, blocked_by = k.names, seen = minutehand.seen_at(moment)
           from known k
          where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = k.part
     )
-    insert into minutehand.positions (queue, priority, whole, part, swept, blocked, blocked_by)
+    insert into minutehand.positions (queue, priority, whole, part, swept, blocked, blocked_by, seen)
     -- It is swept before those that were swept in the last hour.
-    select in_queue, with_priority, false, h.tenant, moment - interval '1 hour', true, h.names
+    select in_queue, with_priority, false, h.tenant, moment - interval '1 hour', true, h.names, minutehand.seen_at(moment)
       from head h
      where not exists (select from minutehand.positions p
                         where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = h.tenant)
@@ -1398,11 +1398,23 @@ begin
     select greatest(c.until, date_trunc('hour', clock) - interval '8 days') into since
       from minutehand.history_counted c for update skip locked;
     select date_trunc('minute', greatest(least(d.settled, clock), clock - interval '10 minutes')) into over from minutehand.dispatcher d;
+    -- The clock was set back: otherwise nothing would be counted until it is there again.
+    if since > clock + interval '10 minutes' and minutehand.tenant_scope() = '' then
+        delete from minutehand.history h where h.start + make_interval(secs => h.step) > over;
+        update minutehand.history_counted c set until = over;
+    end if;
     while since < over and minutehand.tenant_scope() = '' and clock_timestamp() < statement_timestamp() + interval '0.5 s' loop
         last := least(over, since + interval '10 minutes');
-        insert into minutehand.history (step, start, queue, enqueued, done, dead, expired, cancelled,
-                                        wait_classes, wait_jobs, run_classes, run_jobs)
-        select 60, c.* from minutehand.count_history(since, last, 60) c on conflict do nothing;
+        if minutehand.has_more_jobs(since, last, minutehand.scan_rows('history')) then
+            last := since + interval '1 minute';
+        end if;
+        if minutehand.has_more_jobs(since, last, minutehand.scan_rows('minute')) then
+            raise warning 'the history has no figures from % to %: too many jobs', since, last;
+        else
+            insert into minutehand.history (step, start, queue, enqueued, done, dead, expired, cancelled,
+                                            wait_classes, wait_jobs, run_classes, run_jobs)
+            select 60, c.* from minutehand.count_history(since, last, 60) c on conflict do nothing;
+        end if;
         -- Ten minutes end at most one longer step of each length.
         foreach step in array '{900,3600}'::integer[] loop
             if date_bin(make_interval(secs => step), last, '2000-01-01 00:00+00') > since then
@@ -2307,11 +2319,13 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.full_for(tenant text, kind text, key text, kinds jsonb, others jsonb) RETURNS text
+CREATE FUNCTION minutehand.full_for(tenant text, kind text, key text, of_group text, kinds jsonb, others jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
     select case when kinds ? kind then kind
-                else (select s.name from unnest(minutehand.scopes_of(tenant, kind, key)) s (name) where others ? s.name limit 1) end
+                else (select s.name
+                        from unnest(minutehand.scopes_of(tenant, kind, key) || minutehand.group_scopes(tenant, of_group)) s (name)
+                       where others ? s.name limit 1) end
 $$;
 
 CREATE FUNCTION minutehand.full_scopes(lanes minutehand.due_lane[], bounds minutehand.bound[]) RETURNS minutehand.full_scope[]
@@ -2329,6 +2343,20 @@ begin
                    substr(b.value, length(split_part(b.value, '/', 1) || split_part(b.value, '/', 2)) + 3)
               from unnest(bounds) b
              where b.free <= 0 and b.per = 'key' and b.value <> ''
+             union all
+            -- The same of groups, behind `=`: those that are full, paused or blocked by a dead job.
+            select '=' || coalesce(nullif(split_part(b.value, '/', 1), ''), '-'), split_part(b.value, '/', 2), '',
+                   substr(b.value, length(split_part(b.value, '/', 1) || split_part(b.value, '/', 2)) + 3)
+              from unnest(bounds) b
+             where b.free <= 0 and b.per = 'group' and b.value <> '' and b.kind = '' and b.key = ''
+             union all
+            select '=' || b.tenant, b.queue, '', b.group
+              from unnest(bounds) b
+             where b.free <= 0 and b.per = '' and b.group <> '' and b.kind = '' and b.key = ''
+             union all
+            select '=' || coalesce(nullif(g.tenant, ''), '-'), g.queue, '', g.group
+              from (select * from minutehand.blocked_groups limit minutehand.scan_rows('listed')) g
+             where minutehand.order_of(g.queue, g.tenant, g.group) = 'block'
         )
         select row(q.queue,
                    jsonb_object_agg(f.kind, true) filter (where f.tenant = '' and f.kind <> '' and f.key = ''),
@@ -2447,6 +2475,12 @@ CREATE FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minute
             limit s.most) g
 $$;
 
+CREATE FUNCTION minutehand.group_scopes(tenant text, of_group text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select array['=' || coalesce(nullif(tenant, ''), '-') || '//' || of_group, '=//' || of_group]
+$$;
+
 CREATE FUNCTION minutehand.hand_over(new_owner name DEFAULT 'minutehand_migrator'::name) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -2468,6 +2502,17 @@ begin
         execute change;
     end loop;
 end
+$$;
+
+CREATE FUNCTION minutehand.has_more_jobs(since timestamp with time zone, until timestamp with time zone, most integer) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    select count(*) > most
+      from (select from minutehand.jobs j
+             where j.deleted is null and j.id >= minutehand.first_id(since) and j.id < minutehand.first_id(until)
+             union all
+            select from minutehand.jobs j where j.deleted is not null and j.deleted >= since and j.deleted < until
+             limit most::bigint + 1) jobs
 $$;
 
 CREATE FUNCTION minutehand.has_room(tenant text, kind text, key text, kinds jsonb, tenants jsonb, others jsonb) RETURNS boolean
@@ -3150,6 +3195,33 @@ CREATE FUNCTION minutehand.over_bounds(jobs minutehand.counted_job[], bounds min
                 select minutehand.free_of(t, h.value, moment) from unnest(bounds) t where t.id = h.id and t.starts and t.value = '') end, h.free)
 $$;
 
+CREATE FUNCTION minutehand.pass_parts(in_queue text, with_priority integer, tenants text[], moment timestamp with time zone, full_scope minutehand.full_scope) RETURNS void
+    LANGUAGE sql
+    AS $$
+    with known as materialized (
+        select p.part, p.seen, p.blocked_by
+          from minutehand.positions p
+         where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = any (tenants)
+           for update skip locked
+    ), later as materialized (
+        select k.part, array(select distinct n from unnest(k.blocked_by || j.names) n where n is not null) as names
+          from known k
+         cross join lateral (
+               select array_agg(r.name) as names, count(*) as jobs
+                 from (select minutehand.full_for(k.part, j.kind, coalesce(j.key, ''), j.group, full_scope.kinds, full_scope.others) as name
+                         from minutehand.jobs_live j
+                        where j.queue = in_queue and j.priority = with_priority and j.tenant = k.part and j.tenant <> ''
+                          and j.visible >= k.seen and j.visible <= moment
+                        order by j.visible, j.id
+                        limit minutehand.scan_rows('part')) r) j
+         where j.jobs > 0
+    )
+    update minutehand.positions p
+       set seen = minutehand.seen_at(moment), blocked_by = l.names, blocked = cardinality(l.names) <= minutehand.scan_rows('part')
+      from later l
+     where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = l.part
+$$;
+
 CREATE TABLE minutehand.schedules (
     tenant minutehand.tenant DEFAULT minutehand.current_tenant() NOT NULL,
     name minutehand.schedule_name NOT NULL,
@@ -3355,6 +3427,7 @@ CREATE FUNCTION minutehand.prune_history(now timestamp with time zone DEFAULT NU
            select h.step, h.start, h.queue
              from (values (60, interval '3 hours'), (900, interval '2 days'), (3600, interval '90 days')) kept (step, age)
              join minutehand.history h on h.step = kept.step and h.start < coalesce(now, clock_timestamp()) - kept.age
+                                            and (h.step > 60 or h.start < (select date_trunc('hour', c.until) from minutehand.history_counted c))
             limit 10000)
        and minutehand.tenant_scope() = ''
 $$;
@@ -4094,6 +4167,9 @@ CREATE FUNCTION minutehand.scan_rows(of text) RETURNS integer
            when 'blocked' then 10
            -- Groups of a stream, in addition to those that are busy.
            when 'groups' then 2000
+           -- Jobs of the minutes that the history counts at a time, and of one minute.
+           when 'history' then 300000
+           when 'minute' then 3000000
            end
 $$;
 
@@ -4133,6 +4209,12 @@ CREATE FUNCTION minutehand.scopes_of(tenant text, kind text, key text) RETURNS t
     AS $$
     select array[tenant || '/' || kind || '/', '/' || kind || '/' || key, '//' || key,
                  coalesce(nullif(tenant, ''), '-') || '//' || key, coalesce(nullif(tenant, ''), '-') || '/' || kind || '/' || key]
+$$;
+
+CREATE FUNCTION minutehand.seen_at(moment timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select moment - interval '6 seconds'
 $$;
 
 CREATE FUNCTION minutehand.sees_commits() RETURNS boolean
@@ -4571,7 +4653,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.turn_order(in_queue text, with_priority integer, floor timestamp with time zone, most integer, moment timestamp with time zone, full_scope minutehand.full_scope) RETURNS TABLE(tenant text, weight integer, due boolean, listed bigint)
+CREATE FUNCTION minutehand.turn_order(in_queue text, with_priority integer, floor timestamp with time zone, most integer, moment timestamp with time zone, full_scope minutehand.full_scope) RETURNS TABLE(tenant text, weight integer, due boolean, seen timestamp with time zone, listed bigint)
     LANGUAGE sql STABLE
     AS $$
     with listed as materialized (
@@ -4594,8 +4676,8 @@ CREATE FUNCTION minutehand.turn_order(in_queue text, with_priority integer, floo
          where j.tenant <> ''
     )
     select l.tenant, coalesce(q.weight, s.weight, 1),
-           l.due and (full_scope.tenants ? l.tenant) is not true
-                 and not (p.part is not null and minutehand.are_full(p.blocked_by, full_scope.kinds, full_scope.others)),
+           l.due and (full_scope.tenants ? l.tenant) is not true,
+           case when p.part is not null and minutehand.are_full(p.blocked_by, full_scope.kinds, full_scope.others) then p.seen end,
            l.listed
       from (select u.tenant, bool_or(u.due) as due, max(u.listed) as listed
               from (select * from listed union all select tenant, true, null from at_ends) u
@@ -4677,19 +4759,21 @@ CREATE FUNCTION minutehand.visit_tenants(in_queue text, with_priority integer, f
 declare
     opened integer := 0;
     closed text[] := '{}';
+    passed text[] := '{}';
     most   constant integer := room + minutehand.scan_rows('listed');
     visit  record;
 begin
     for visit in
-        select v.tenant, v.weight, v.due, v.listed, v.due and exists (
+        select v.tenant, v.weight, v.due, v.seen, v.listed, v.due and exists (
                select from (select j.*
                               from minutehand.jobs_live j
                              where j.queue = in_queue and j.priority = with_priority and j.tenant = v.tenant and j.tenant <> ''
-                               and j.visible >= visit_tenants.floor and j.visible <= moment
+                               and j.visible >= greatest(visit_tenants.floor, v.seen) and j.visible <= moment
                              order by j.visible, j.id
                              limit minutehand.scan_rows('part')) r
                 where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
-                  and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), (full_scope).kinds, null, (full_scope).others)) as open
+                  and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), (full_scope).kinds, null, (full_scope).others)
+                  and (r.group is null or ((full_scope).others ?| minutehand.group_scopes(v.tenant, r.group)) is not true)) as open
           from minutehand.turn_order(in_queue, with_priority, floor, most, moment, full_scope) v
     loop
         part := visit.tenant;
@@ -4700,13 +4784,16 @@ begin
             return next;
         end if;
         opened := opened + open::integer;
-        if visit.due and not open then
+        if visit.due and not open and visit.seen is null then
             closed := closed || part;
+        elsif visit.due and not open then
+            passed := passed || part;
         end if;
         exit when opened = room or cardinality(closed) = minutehand.scan_rows('closed');
     end loop;
     if marks then
         perform minutehand.block_parts(in_queue, with_priority, closed, floor, moment, full_scope);
+        perform minutehand.pass_parts(in_queue, with_priority, passed, moment, full_scope);
     end if;
     return query
     select b, coalesce(q.weight, s.weight, 1), false, false
@@ -5165,7 +5252,8 @@ CREATE TABLE minutehand.positions (
     swept timestamp with time zone NOT NULL,
     hit boolean DEFAULT false NOT NULL,
     blocked boolean DEFAULT true NOT NULL,
-    blocked_by text[] DEFAULT '{}'::text[] NOT NULL
+    blocked_by text[] DEFAULT '{}'::text[] NOT NULL,
+    seen timestamp with time zone
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
@@ -5602,6 +5690,8 @@ ALTER TABLE minutehand.events_default ENABLE ROW LEVEL SECURITY;
 ALTER TABLE minutehand.firings ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE minutehand.group_turns ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE minutehand.history ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE minutehand.jobs ENABLE ROW LEVEL SECURITY;
 
@@ -6137,7 +6227,7 @@ REVOKE ALL ON FUNCTION minutehand.free_of(template minutehand.bound, value text,
 REVOKE ALL ON FUNCTION minutehand.free_slots(of_queue text, freed timestamp with time zone[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.free_slots(of_queue text, freed timestamp with time zone[]) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.full_for(tenant text, kind text, key text, kinds jsonb, others jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.full_for(tenant text, kind text, key text, of_group text, kinds jsonb, others jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.full_scopes(lanes minutehand.due_lane[], bounds minutehand.bound[]) FROM PUBLIC;
 
@@ -6147,7 +6237,11 @@ REVOKE ALL ON FUNCTION minutehand.grant_roles() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], scopes minutehand.full_scope[], tried uuid[], taken uuid[], steps integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.group_scopes(tenant text, of_group text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.hand_over(new_owner name) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.has_more_jobs(since timestamp with time zone, until timestamp with time zone, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.has_room(tenant text, kind text, key text, kinds jsonb, tenants jsonb, others jsonb) FROM PUBLIC;
 
@@ -6255,6 +6349,8 @@ REVOKE ALL ON FUNCTION minutehand.open_jobs(of_batch uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION minutehand.order_of(in_queue text, of_tenant text, of_group text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.over_bounds(jobs minutehand.counted_job[], bounds minutehand.bound[], moment timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.pass_parts(in_queue text, with_priority integer, tenants text[], moment timestamp with time zone, full_scope minutehand.full_scope) FROM PUBLIC;
 
 GRANT SELECT ON TABLE minutehand.schedules TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.schedules TO minutehand_tenant;
@@ -6396,6 +6492,8 @@ REVOKE ALL ON FUNCTION minutehand.schedule_job(job json) FROM PUBLIC;
 REVOKE ALL ON FUNCTION minutehand.schedule_tenant() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.scopes_of(tenant text, kind text, key text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.seen_at(moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.sees_commits() FROM PUBLIC;
 

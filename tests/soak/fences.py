@@ -60,9 +60,9 @@ FENCES = (
     ),
     Fence(
         "lock of limits",
-        "schema/functions/choose.sql",
-        "        for update;\n    if only_queue",
-        "        ;\n    if only_queue",
+        "schema/functions/counting.sql",
+        "      order by q.queue\n        for update;",
+        "      order by q.queue;",
         (LIMITS,),
     ),
     Fence(

@@ -16,7 +16,7 @@ WORKER = """
     adjust_budgets advance_schedules advance_settled cancel_lapsed claim delete_batches end_tick end_watches
     expire extend finish fire fold_lanes free_keys make_days note_watch offer prune_firings prune_groups prune_rates
     raise_floor read_due_schedules reap release remove_lanes retain set_schedules_aside settle start_sweep
-    start_tick supersede sweep take withdraw begin_wait end_wait look forget_times kind_times record_times
+    start_tick note_alarm supersede sweep take withdraw begin_wait end_wait look forget_times kind_times record_times
     check_batches count_minutes prune_history
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
@@ -33,7 +33,7 @@ BOTH_OPERATORS = """
     cancel cancel_running delete delete_finished delete_upcoming durations edit failures find_finished find_served
     history search_jobs search_dead count_states failures_by_cause
     list_attempts list_audit list_events list_queues promote record_audit replace_payloads reschedule retry
-    unblock_group usage why_actor why_latest
+    unblock_group usage why_actor why_latest near_ids find_ids paused_due top_failing top_jobs top_queues top_state
 """
 OPERATOR = """
     recall_offers end_control examine_queue get_keep_until_archived hold_ticks list_defaults list_retention set_limit

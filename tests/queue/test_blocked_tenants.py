@@ -62,7 +62,7 @@ def each_once(tenants: list[str]) -> Counter[str]:
     return Counter(dict.fromkeys(tenants, 1))
 
 
-def fill_all(queue: Queue, count: int = 5) -> None:
+def fill_all(queue: Queue, count: int = 6) -> None:
     for tenant in TENANTS:
         fill(queue, count, tenant=tenant)
         limit(queue.database, 1, tenant=tenant, kind="slow")

@@ -216,7 +216,7 @@ class Stock:
             "expiring_recurring": {"now": None, "limit": 1000},
             "spent_recurring": {"now": None, "limit": 1000},
             "get_states": {"ids": self.due},
-            "get_listed": {"ids": self.due},
+            "get_listed": {"ids": self.due + self.dead},
             **of_the_console(window),
             "open_batch": {"on_complete": None, "on_failure": None, "tenant": None, "name": None},
             "close_batch": {"id": self.batch},

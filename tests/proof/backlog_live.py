@@ -15,7 +15,7 @@ DEFAULTS = {
 def of_the_command_line(due: Sequence[UUID], which: dict[str, Any]) -> dict[str, dict[str, Any]]:
     lowest, highest = UUID(int=0), UUID(int=2**128 - 1)
     return {
-        "find_ids": {"low": due[0], "high": due[-1]},
+        "find_ids": {"low": min(due), "high": max(due)},
         "near_ids": {"ids": due[:10], "lows": [lowest] * 10, "highs": [highest] * 10},
         "find_served": {"queues": ["nobody"], "period": timedelta(minutes=5)},
         "find_finished": dict.fromkeys(["queue", "kind", "key", "group", "since", "before", "other_than"])

@@ -25,7 +25,7 @@ JOB_OPTIONS = """
     unique_for debounce debounce_max throttle id expires on_dead batch
 """
 AT_A_TIME = """
-    check_batches delete_batches forget_times prune_groups prune_rates raise_floor remove_lanes start_sweep start_tick
+    delete_batches forget_times prune_groups prune_rates raise_floor remove_lanes start_sweep start_tick
     sweep
 """
 OF_A_QUEUE = "why_dispatcher why_earliest why_pace why_served"
@@ -43,7 +43,7 @@ def of_the_console(window: dict[str, Any]) -> dict[str, dict[str, Any]]:
     of_all = {"queue": None, "kind": None}
     history = {"since": window["since"], "now": window["until"], "step": 900}
     return {
-        "count_minutes": {"now": None},
+        "count_minutes": {"now": window["until"] + timedelta(minutes=30)},
         "prune_history": {"now": None},
         "history": history | {"queue": None, "uncounted": None},
         "late_jobs": {"period": timedelta(minutes=2)},
@@ -51,5 +51,5 @@ def of_the_console(window: dict[str, Any]) -> dict[str, dict[str, Any]]:
         "failures_by_cause": window | of_all,
         "search_jobs": SEARCH | {"finished": None, "before": None, "limit": 51},
         "search_dead": SEARCH | {"before": None, "limit": 51},
-        "count_states": SEARCH | {"finished": None, "only_dead": False},
+        "count_states": SEARCH | {"finished": None, "only_dead": False, "most": 50_000},
     }

@@ -136,6 +136,15 @@ def test_page_of_a_list_costs_the_same_at_any_depth(full: tuple[Connection, Stoc
     assert plan.buffers <= PAGES["list_jobs"]
 
 
+@pytest.mark.parametrize(("name", "parts"), [("search_jobs", 1), ("search_dead", 1), ("count_states", 3)])
+def test_search_costs_as_much_as_it_may_read(full: tuple[Connection, Stock], name: str, parts: int) -> None:
+    connection, stock = full
+
+    plan = explain(connection, name, stock.parameters(name) | {"most": 100})
+
+    assert plan.buffers <= parts * (100 + 50)
+
+
 def test_dropped_results_are_found_by_their_index(full: tuple[Connection, Stock]) -> None:
     connection, stock = full
     filters = {"before": None, "finished": True, "result_dropped": True}

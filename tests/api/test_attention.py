@@ -9,7 +9,8 @@ from minutehand.finish import finish
 from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Failed
 from minutehand.operations.controls import limit, pause
-from minutehand.queries.attention import attention
+from minutehand.queries import attention as attention_module
+from minutehand.queries.attention import attention, items
 from tests.api.stage import claim_one
 
 
@@ -40,6 +41,24 @@ def test_late_jobs_need_attention_with_a_filter_that_lists_them(api, jobs):
     assert (item["count"], item["severity"], item["next_step"]) == (1, "warning", "minutehand why mail")
     assert "Queue mail has 1 job due, the oldest for 5 min" in item["sentence"]
     assert [each["id"] for each in api.get("/jobs", params=item["filter"]).json()["jobs"]] == [str(job)]
+
+
+def test_late_jobs_are_counted_up_to_a_limit(api, jobs, monkeypatch):
+    monkeypatch.setattr(attention_module, "DUE_LIMIT", 2)
+    monkeypatch.setattr(items, "DUE_LIMIT", 2)
+    for _ in range(3):
+        late(jobs, queue="mail")
+    item = what(api)["late"]
+
+    assert (item["count"], item["more"]) == (2, True)
+    assert "Queue mail has 2+ jobs due" in item["sentence"]
+
+
+def test_paused_jobs_are_not_late(api, jobs):
+    late(jobs)
+    pause(jobs, reason="an upgrade", everything=True)
+
+    assert "late" not in what(api)
 
 
 def test_dispatcher_that_never_ticked_needs_attention_if_jobs_are_late(api, jobs):

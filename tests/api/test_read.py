@@ -147,3 +147,16 @@ def test_health_returns_only_its_status(api):
     answer = api.get("/health")
 
     assert (answer.status_code, answer.json()) == (200, {"status": "ok", "database": "ok"})
+
+
+def test_stats_with_a_limit_mark_what_may_be_more(api, jobs, dead, problem):
+    for _ in range(3):
+        enqueue("echo", queue="slow", connection=jobs)
+
+    depths = api.get("/stats?limit=2").json()["depths"]
+
+    assert [(d["queue"], d["state"], d["jobs"], d["more"]) for d in depths] == [
+        ("default", "dead", 1, False),
+        ("slow", "due", 2, True),
+    ]
+    assert problem(api.get("/stats?limit=2&by=kind"), 422)["rule"] == "limit_is_by_queue"

@@ -110,6 +110,16 @@ def test_paused_page_does_not_load_again(page: Page, serve: Serve, db: Database)
     expect(page.locator("tbody tr")).to_have_count(1)
 
 
+def test_slow_loads_of_a_page_take_a_tenth_of_the_time(page: Page, serve: Serve, db: Database) -> None:
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs")
+    rest = page.evaluate("""async () => {
+        const main = document.querySelector("script[type=module]").src;
+        return (await import(new URL("live.js", main))).restAfter(2000, 3);
+    }""")
+
+    assert 3 * 2000 / (2000 + rest) == pytest.approx(0.1)
+
+
 def test_theme_and_zone_are_kept(page: Page, serve: Serve, db: Database) -> None:
     enqueue("mail.send", delay=LATER, connection=db)
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs")

@@ -37,6 +37,8 @@ SEARCH = {"filter": '{"cause": "E: #"}', "batch": None, "most": 20_000} | dict.f
     ["finished_since", "finished_until"]
 )
 
+BOUNDED = {"queue": None, "limit": 1000}
+
 
 def of_the_console(window: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the parameters of the statements that only the console's API runs."""
@@ -46,10 +48,12 @@ def of_the_console(window: dict[str, Any]) -> dict[str, dict[str, Any]]:
         "count_minutes": {"now": window["until"] + timedelta(minutes=30)},
         "prune_history": {"now": None},
         "history": history | {"queue": None, "uncounted": None},
-        "late_jobs": {"period": timedelta(minutes=2)},
-        "failing_kinds": {"since": window["since"]},
+        "late_jobs": {"period": timedelta(minutes=2), "unfinished": 10_000},
+        "failing_kinds": {"since": window["since"], "dead": 1001, "unfinished": 2000},
         "failures_by_cause": window | of_all,
         "search_jobs": SEARCH | {"finished": None, "before": None, "limit": 51},
         "search_dead": SEARCH | {"before": None, "limit": 51},
-        "count_states": SEARCH | {"finished": None, "only_dead": False, "most": 50_000},
+        "depths": BOUNDED | {"since": window["since"]},
+        "newest_depths": BOUNDED | {"since": window["since"]},
+        "count_states": SEARCH | {"most": 10_000, "finished": None, "only_dead": False},
     }

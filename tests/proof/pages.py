@@ -14,6 +14,8 @@ PAGES = {
     "claim": 800,
     "attention_dispatcher": 5,
     "clock": 0,
+    "depths": 1600,
+    "newest_depths": 2000,
     "count_due": 100,
     "delete": 200,
     "delete_finished": 5000,
@@ -151,17 +153,17 @@ PAGES = {
     # The jobs of ten minutes, here 40,000 new ones.
     "count_minutes": 4000,
     # The first 1,000 dead jobs, one page each, and of the unfinished ones the newest 10,000.
-    "failing_kinds": 2600,
+    "failing_kinds": 1600,
     "failures_by_cause": 2600,
     "history": 2500,
     "history_bound": 10,
     "history_scope": 5,
-    "late_jobs": 1200,
+    "late_jobs": 400,
     # A page for each job that may be read, 20,000 or of each kind 50,000, since the ids here are random; and up to 300
     # pages of indexes.
     "search_jobs": 21_000,
     "search_dead": 2100,
-    "count_states": 55_000,
+    "count_states": 15_000,
 }
 
 # Statements that read whole tables, or a week of them.

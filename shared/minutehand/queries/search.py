@@ -17,7 +17,7 @@ from minutehand.queries.jobs import MAX_PAGE, check_states
 # The most jobs that a page reads; a payload takes longer to search.
 MOST_READ = 20_000
 MOST_PAYLOADS = 5_000
-MOST_COUNTED = 50_000
+MOST_COUNTED = 10_000
 # A value that is also a number, a boolean or null.
 LITERAL = re.compile(r"-?(0|[1-9][0-9]{0,17})([.][0-9]{1,17})?|true|false|null")
 
@@ -133,7 +133,7 @@ class Counts:
 
 @sync_or_async
 async def count_matching(executor: Executor, search: JobSearch) -> Counts:
-    """Count the jobs that match by state, among the newest 50,000 unfinished, finished and dead ones."""
+    """Count the jobs that match by state, among the newest 10,000 unfinished, finished and dead ones."""
     records = await executor.run(
         "count_states",
         only_dead=tuple(search.states) == ("dead",),

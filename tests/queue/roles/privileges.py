@@ -27,7 +27,7 @@ WORKER_AND_OPERATORS = """
     list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule replace_schedule_payload
     replay save_schedule spent_recurring stats today unfinished_of_batch withdraw_ahead get_pause_of_everything
     finished_work why_controls why_earliest why_line why_pace why_served
-    failing_kinds get_listed history_bound late_jobs
+    failing_kinds get_listed history_bound late_jobs newest_depths
 """
 BOTH_OPERATORS = """
     cancel cancel_running delete delete_finished delete_upcoming durations edit failures find_finished find_served
@@ -52,6 +52,7 @@ MAY: dict[str, tuple[str, ...]] = {
             "why_dispatcher",
             "has_batch_checks",
             "attention_dispatcher",
+            "depths",
         ],
         ("worker", "operator"),
     ),

@@ -1,13 +1,15 @@
 """Attention: what an operator should look at now, the worst first, each with its jobs and the next step."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
-from typing import Any
 
 from minutehand.database import Executor, Record, sync_or_async
 from minutehand.errors import ForbiddenError
 from minutehand.model.control import Control
 from minutehand.queries.attention.items import (
+    DEAD_LIMIT,
+    DUE_LIMIT,
     LATE_AFTER,
     SEVERITIES,
     Attention,
@@ -24,8 +26,11 @@ from minutehand.settings import sleeps
 
 __all__ = ["Attention", "Item", "attention"]
 
-COUNTED = 1000
 RECENT = timedelta(hours=1)
+# Of the latest unfinished jobs, those that wait for another attempt are found.
+MAX_READ = 2000
+# Of the latest unfinished jobs of a tenant, those that are late are found.
+MAX_LATE = 10_000
 MAX_CONTROLS = 200
 MAX_ITEMS = 50
 
@@ -41,16 +46,14 @@ async def attention(executor: Executor) -> Attention:
     now = clock["now"]
     found: list[Item] = [read_only()] if clock["read_only"] else []
     (bound,) = await executor.run("history_scope")
-    due = await _due(executor, confined=bound["confined"])
-    if not bound["confined"]:
-        state = await _allowed(executor, "attention_dispatcher")
+    state, due = await _read_lanes(executor, confined=bound["confined"])
+    if state:
         # In mode `sleep`, ticks come only when a job is due.
         found += [] if sleeps() else silent(state, now, is_late=bool(due))
         found += throttled(state, now)
-    controls = [
-        Control(**each) for each in await _allowed(executor, "list_controls", after=None, limit=MAX_CONTROLS)
-    ]
-    dead = await executor.run("failing_kinds", since=now - RECENT)
+    listed = await executor.run("list_controls", after=None, limit=MAX_CONTROLS)
+    controls = [Control(**each) for each in listed]
+    dead = await executor.run("failing_kinds", since=now - RECENT, dead=DEAD_LIMIT + 1, unfinished=MAX_READ)
     found += [*late(due), *failing(dead, now - RECENT), *paused(controls), *limited(controls)]
     return Attention(now, tuple(_worst(found)))
 
@@ -60,17 +63,13 @@ def _worst(found: list[Item]) -> Iterator[Item]:
     yield from ranked[:MAX_ITEMS]
 
 
-async def _due(executor: Executor, *, confined: bool) -> list[Record]:
-    if not confined and (due := await _allowed(executor, "count_due", limit=COUNTED, now=None)):
-        return [each for each in due if each["late"] > LATE_AFTER]
-    return await executor.run("late_jobs", period=LATE_AFTER)
-
-
-async def _allowed(executor: Executor, statement: str, **parameters: Any) -> list[Record]:
-    """Return the rows of a statement; none if the role may not read them."""
-    try:
-        # A savepoint, if the caller has a transaction: an error would abort it.
-        async with executor.transaction():
-            return await executor.run(statement, **parameters)
-    except ForbiddenError:
-        return []
+async def _read_lanes(executor: Executor, *, confined: bool) -> tuple[list[Record], list[Record]]:
+    """Return the state of the dispatcher, and the queues with late jobs; no state if the session may not read it."""
+    if not confined:
+        with suppress(ForbiddenError):
+            # A savepoint, if the caller has a transaction: an error would abort it.
+            async with executor.transaction():
+                state = await executor.run("attention_dispatcher")
+                due = await executor.run("count_due", limit=DUE_LIMIT, now=None)
+            return state, [each for each in due if each["late"] > LATE_AFTER]
+    return [], await executor.run("late_jobs", period=LATE_AFTER, unfinished=MAX_LATE)

@@ -18,8 +18,9 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 SILENT_AFTER = timedelta(minutes=3)
 LATE_AFTER = timedelta(minutes=2)
 VERY_LATE_AFTER = timedelta(minutes=10)
-DUE_LIMIT = 1000
-DEAD_LIMIT = 10_000
+# At most as many jobs of an item are counted: it says that something is wrong, not how much.
+DUE_LIMIT = 100
+DEAD_LIMIT = 1000
 
 
 @dataclass(frozen=True, kw_only=True)

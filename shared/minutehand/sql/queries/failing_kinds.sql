@@ -1,12 +1,12 @@
--- Counts the jobs that died in a period, of the latest 10,001, and the jobs that wait for another attempt, among the latest
--- 10,000 unfinished ones, by queue and kind.
+-- Counts the jobs that died in a period, up to a number of the latest ones, and the jobs that wait for another attempt, among a
+-- number of the latest unfinished ones, by queue and kind.
 select d.queue, d.kind, 'dead' as state, count(*) as jobs, min(d.deleted) as since
   from (select j.queue, j.kind, j.deleted
           from minutehand.jobs j
          where j.deleted is not null and j.deleted >= %(since)s
            and j.failed and not j.cancelled and (j.attempts > 0 or j.expires is null)
          order by j.deleted desc
-         limit 10001) d
+         limit %(dead)s) d
  group by 1, 2
  union all
 select r.queue, r.kind, 'retrying', count(*), min(r.claimed)
@@ -14,7 +14,7 @@ select r.queue, r.kind, 'retrying', count(*), min(r.claimed)
           from minutehand.jobs j
          where j.deleted is null
          order by j.id desc
-         limit 10000) r
+         limit %(unfinished)s) r
  where r.error is not null and r.attempts > 0 and r.ack is null and r.visible > now()
  group by 1, 2
  order by 3, 4 desc

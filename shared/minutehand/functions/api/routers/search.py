@@ -21,7 +21,7 @@ router = create_router("jobs")
 
 @router.get("/jobs/counts", **responds(200, "The counts", schemas.StateCounts, schemas.COUNTS, *COMMON))
 def count_jobs(filters: Annotated[SearchFilter, Query()], database: Connected) -> Json:
-    """Count the jobs that match a filter by state, among the newest 50,000 unfinished, finished and dead ones."""
+    """Count the jobs that match a filter by state, among the newest 10,000 unfinished, finished and dead ones."""
     counts = count_matching(database, filters.to_search())
     return Json({"counts": counts.states, "more": list(counts.stopped), "stopped": bool(counts.stopped)})
 

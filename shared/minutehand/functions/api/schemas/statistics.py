@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 from minutehand.functions.api.schemas.common import StrictModel, Time
 from minutehand.functions.api.schemas.jobs import JOB
 from minutehand.model.row import State
+from minutehand.queries.depths import MAX_LIMIT
 from minutehand.queries.statistics import By, Each
 
 
@@ -23,6 +24,9 @@ class CountFilter(JobSelection):
 
     since: Time = Field(None, description="finished jobs since this time; the last 24 hours by default")
     by: Each = Field("queue", description="count per queue, or per kind in each queue")
+    limit: int | None = Field(
+        None, ge=1, le=MAX_LIMIT, description="count at most so many jobs in each state of a queue"
+    )
 
 
 class WindowFilter(JobSelection):
@@ -59,7 +63,10 @@ class Depth(BaseModel):
     kind: str | None = Field(description="only with by=kind")
     state: State
     jobs: int
-    since: datetime = Field(description="when the first of these jobs became due, started or finished")
+    more: bool = Field(description="whether there may be more; only with limit")
+    since: datetime | None = Field(
+        description="when the first of these jobs became due, started or finished; null if none was counted"
+    )
 
 
 class PauseOfEverything(BaseModel):
@@ -155,7 +162,10 @@ SECONDS = {"count": 3800, "p50": 0.21, "p95": 1.4, "p99": 4.0, "max": 12.7}
 DEPTHS: dict[str, Any] = {
     "since": JOB["enqueued"],
     "paused": None,
-    "depths": [{"queue": "default", "kind": None, "state": "scheduled", "jobs": 12, "since": JOB["visible"]}],
+    "depths": [
+        {"queue": "default", "kind": None, "state": "scheduled", "jobs": 12, "since": JOB["visible"]}
+        | {"more": False}
+    ],
 }
 BIN = {
     "start": JOB["visible"],

@@ -9,6 +9,8 @@ export const SHORT_ID = 8;
 const LONG = 200;
 
 export const count = (number) => number.toLocaleString("en");
+// A number that may be larger than what was counted.
+export const atLeast = ({ jobs, more } = { jobs: 0 }) => `${count(jobs)}${more ? "+" : ""}`;
 export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 export function Page({ title, trail, actions, state, children }) {

@@ -74,7 +74,7 @@ function Pager({ page }) {
 }
 
 function Paused() {
-  const { data } = useLive((signal) => request("/stats?queue=default", { signal }), [], 30_000);
+  const { data } = useLive((signal) => request("/stats?queue=default&limit=1", { signal }), [], 30_000);
   const paused = data?.paused;
   return paused && html`<p class="banner" role="status">All jobs are paused${paused.until && html` until <${Time} at=${paused.until} exact />`}${paused.reason ? `: ${paused.reason}` : "."}</p>`;
 }

@@ -8,19 +8,22 @@ import { link } from "../app/router.js";
 import { Table } from "../app/table.js";
 import { Time } from "../app/time.js";
 import { toast, toastError } from "../app/toasts.js";
-import { count, Empty, Fault, Page, Panel, Skeleton } from "../app/ui.js";
+import { atLeast, count, Empty, Fault, Page, Panel, Skeleton } from "../app/ui.js";
 
+const EVERY_MS = 15_000;
+const NAMES_MS = 60_000;
 const NAMES = ["queue", "kind", "key", "group", "tenant"];
 const SHOWN = ["due", "running", "scheduled", "retrying", "dead"];
 
 export default function Queues() {
   const operator = useOperator() && !caller.use().tenant;
-  const stats = useLive((signal) => request("/stats", { signal }));
+  const stats = useLive((signal) => request("/stats?limit=1000", { signal }), [], EVERY_MS);
   const controls = useLive((signal) => (caller.get().tenant ? { controls: [] } : request("/controls?limit=200", { signal })));
-  const queues = stats.data && byQueue(stats.data.depths, controls.data?.controls ?? []);
+  const names = useLive((signal) => request("/queues?limit=1000", { signal }), [], NAMES_MS);
+  const queues = stats.data && names.data && byQueue(names.data.queues, stats.data.depths, controls.data?.controls ?? []);
   return html`<${Page} title="Queues and limits" actions=${operator && html`<button class="danger" onClick=${pauseAll}>Pause all jobs</button>`}>
-    <${Fault} error=${stats.error ?? controls.error} />
-    ${!queues && !stats.error && html`<${Skeleton} />`}
+    <${Fault} error=${stats.error ?? names.error ?? controls.error} />
+    ${!queues && !stats.error && !names.error && html`<${Skeleton} />`}
     ${queues && (queues.length
       ? html`<${Table} label="Queues" rows=${queues} rowKey=${({ queue }) => queue} columns=${[...COLUMNS, ...(operator ? [PAUSE] : [])]} />`
       : html`<${Empty} title="No queues yet">A queue appears with its first job.<//>`)}
@@ -30,12 +33,11 @@ export default function Queues() {
   <//>`;
 }
 
-function byQueue(depths, controls) {
-  const queues = new Map();
-  for (const { queue, state, jobs } of depths) {
-    if (!queues.has(queue)) queues.set(queue, { queue, counts: {}, paused: controls.some((each) => each.paused && scopeOf(each) === `queue ${queue}`) });
-    queues.get(queue).counts[state] = jobs;
-  }
+function byQueue(names, depths, controls) {
+  const paused = (queue) => controls.some((each) => each.paused && scopeOf(each) === `queue ${queue}`);
+  const found = new Set([...names, ...depths.map(({ queue }) => queue)]);
+  const queues = new Map([...found].map((queue) => [queue, { queue, counts: {}, paused: paused(queue) }]));
+  for (const { queue, state, jobs, more } of depths) queues.get(queue).counts[state] = { jobs, more };
   return [...queues.values()].sort((a, b) => a.queue.localeCompare(b.queue));
 }
 
@@ -58,7 +60,7 @@ function limitsOf({ limit, rate, period, burst, in_order: inOrder }) {
 const COLUMNS = [
   { title: "Queue", kind: "main", cell: ({ queue, paused }) => html`<a href=${link("jobs", { queue })}>${queue}</a> ${paused && html`<span class="state paused">paused</span>`}` },
   ...SHOWN.map((state) => ({ title: state, kind: "number",
-    cell: ({ queue, counts }) => html`<a href=${link("jobs", { queue, state })}>${count(counts[state] ?? 0)}</a>` })),
+    cell: ({ queue, counts }) => html`<a href=${link("jobs", { queue, state })}>${atLeast(counts[state])}</a>` })),
 ];
 const PAUSE = { title: "Changes", hidden: true, kind: "number", cell: ({ queue, paused }) => html`<span class="actions">
   ${paused ? html`<button onClick=${() => end("resume", { queue })}>Resume</button>` : html`<button onClick=${() => pauseOf({ queue }, `queue ${queue}`)}>Pause</button>`}</span>` };

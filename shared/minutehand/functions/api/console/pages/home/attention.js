@@ -6,6 +6,7 @@ import { link } from "../../app/router.js";
 import { Time } from "../../app/time.js";
 import { Command, count, Icon, Panel, plural } from "../../app/ui.js";
 
+const EVERY_MS = 15_000;
 const SHOWN = 4;
 const TITLES = {
   dispatcher_silent: "Silent dispatcher", read_only: "Read-only database", late: "Late", failing: "Failing", paused: "Paused",
@@ -13,7 +14,7 @@ const TITLES = {
 };
 
 export function Attention() {
-  const { data } = useLive((signal) => request("/attention", { signal }));
+  const { data } = useLive((signal) => request("/attention", { signal }), [], EVERY_MS);
   if (!data) return null;
   if (!data.items.length) return html`<p class="calm"><${Icon} name="check" /> Nothing needs attention.</p>`;
   return html`<${Panel} title="Needs attention">

@@ -7,6 +7,7 @@ import pytest
 from minutehand import enqueue
 from minutehand.finish import finish
 from minutehand.model.outcome import Failed
+from minutehand.operations import matching
 from minutehand.operations.audit import list_audit
 from minutehand.queries import search
 from tests.api.stage import claim_one
@@ -98,6 +99,15 @@ def test_counts_follow_the_filter_by_state(api, jobs):
     assert (page["count"], page["count_more"], len(page["jobs"])) == (3, False, 1)
 
 
+def test_counts_report_that_jobs_were_not_searched(api, jobs, monkeypatch):
+    monkeypatch.setattr(search, "MOST_COUNTED", 2)
+    for _ in range(3):
+        enqueue("echo", connection=jobs)
+    counts = api.get("/jobs/counts?queue=other").json()
+
+    assert counts == {"counts": {}, "more": [], "stopped": True}
+
+
 def change(api, verb, filter, **options):
     return api.post("/jobs/matching", json={"verb": verb, "filter": filter, **options}).json()
 
@@ -133,6 +143,54 @@ def test_change_leaves_out_states_that_do_not_allow_it(api, jobs, running, dead)
     assert change(api, "cancel", {}, dry_run=False)["changed"] == 0
     assert change(api, "retry", {"state": ["done"]})["count"] == 0
     assert change(api, "replay", {"state": ["dead"]}, dry_run=False)["changed"] == 1
+
+
+@pytest.mark.parametrize("filter", [{"priority": 0}, {"queue": ""}, {"key": ""}, {"error": ""}])
+def test_change_with_an_empty_filter_changes_no_other_job(api, jobs, filter):
+    enqueue("echo", connection=jobs)
+
+    assert found(api, **filter) == []
+    assert api.get("/jobs/counts", params=filter).json()["counts"] == {}
+    assert change(api, "cancel", filter)["count"] == 0
+    assert change(api, "cancel", filter, dry_run=False)["changed"] == 0
+    (entry,) = list_audit(jobs, verb="matching")
+    assert entry.facts["filter"].items() >= filter.items()
+
+
+def test_change_finds_more_dead_jobs_than_a_page_reads(api, jobs, monkeypatch):
+    monkeypatch.setattr(search, "MOST_READ", 2)
+    ids = {fail(jobs, "no") for _ in range(5)}
+    preview = change(api, "replay", {"state": ["dead"]})
+    made = change(api, "replay", {"state": ["dead"]}, dry_run=False)
+
+    assert (preview["count"], preview["more"]) == (5, False)
+    assert (made["changed"], made["after"]) == (len(ids), None)
+
+
+def test_change_ends_if_its_states_do_not_allow_it(api, jobs):
+    job = str(enqueue("echo", connection=jobs).id)
+
+    assert change(api, "retry", {"state": ["due"]}, dry_run=False, after=job)["after"] is None
+
+
+def test_failed_chunk_leaves_an_audit_entry(api, jobs, connection, monkeypatch):
+    monkeypatch.setattr(matching, "CHUNK", 1)
+    enqueue("echo", key="refuses", connection=jobs)
+    enqueue("echo", connection=jobs)
+    connection.execute(
+        """create function refuse() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
+           create trigger refuse before update on minutehand.jobs_live for each row when (old.key = 'refuses')
+           execute function refuse()"""
+    )
+    try:
+        response = api.post("/jobs/matching", json={"verb": "promote", "filter": {}, "dry_run": False})
+    finally:
+        connection.execute("drop function refuse cascade")
+
+    assert response.status_code == 500
+    (entry,) = list_audit(jobs, verb="matching")
+    assert entry.facts["outcomes"] == {"changed": 1}
+    assert entry.facts["failed"] == "DatabaseError"
 
 
 def test_retry_of_matching_jobs_has_a_rate(api, jobs):

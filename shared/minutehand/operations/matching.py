@@ -1,7 +1,8 @@
 """Make one change to all jobs that match a search, in bounded chunks, or count them first."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from time import monotonic
@@ -9,11 +10,11 @@ from typing import Any, Literal
 from uuid import UUID
 
 from minutehand.database import Executor, sync_or_async
-from minutehand.errors import InvalidJobError
+from minutehand.errors import InvalidJobError, MinutehandError
 from minutehand.model.row import Row
 from minutehand.operations import audit, jobs
 from minutehand.operations.again import step_of
-from minutehand.queries.search import JobSearch, count_matching, find_matching, search_jobs
+from minutehand.queries.search import JobSearch, count_matching, find_matching, is_set, search_jobs
 
 Verb = Literal["retry", "cancel", "promote", "reschedule", "replay"]
 CHUNK = 500
@@ -31,6 +32,8 @@ STATES: dict[Verb, tuple[str, ...]] = {
     "replay": ("done", "dead", "expired", "cancelled"),
 }
 PRIVATE = {"payload", "headers"}
+# Changes jobs from a cursor on: after so many others, and at most so many. Returns their number and the next cursor.
+ChangeChunk = Callable[[UUID | None, int, int], Awaitable[tuple[int, UUID | None]]]
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,7 @@ async def preview_matching(executor: Executor, verb: Verb, search: JobSearch) ->
         return Preview(0, False, ())
     counts = await count_matching(executor, search)
     found = await search_jobs(executor, search, limit=SAMPLE)
-    more = bool(counts.stopped) or (found.stopped and not counts.total)
-    return Preview(counts.total, more, found.rows)
+    return Preview(counts.total, not counts.complete, found.rows)
 
 
 @sync_or_async
@@ -80,26 +82,43 @@ async def change_matching(
     """Make a change to the jobs that match, newest first, up to `limit`, and write an audit entry with the search.
 
     Each chunk of 500 is a transaction. It ends after 15 seconds; `after` of the outcome continues there. `per_minute`
-    spreads the jobs of a retry from now on.
+    spreads the jobs of a retry from now on. If a chunk fails, the entry has the outcomes of those before and the error.
     """
     if not 1 <= limit <= MAX_LIMIT:
         raise InvalidJobError("page_is_bounded", f"limit must be from 1 to {MAX_LIMIT}, got {limit}")
     search = possible(verb, search)
     step = step_of(per_minute) if per_minute is not None else timedelta()
-    began, done, outcomes, refusals = monotonic(), 0, Counter[str](), Counter[str]()
-    while done < limit and search.states:
-        size = min(CHUNK, limit - done)
-        ids, _, _, after = await find_matching(executor, search, before=after, limit=size)
+    outcomes, refusals = Counter[str](), Counter[str]()
+    facts: dict[str, Any] = {"change": verb, "filter": _facts(search)}
+
+    async def change_chunk(before: UUID | None, done: int, size: int) -> tuple[int, UUID | None]:
+        ids, _, _, cursor = await find_matching(executor, search, before=before, limit=size, every=True)
         make = _verb(executor, verb, reason, run_at, delay, (done * step, step), actor)
         for change in await make(ids) if ids else []:
             outcomes[change.outcome] += 1
             refusals.update([change.reason] if change.outcome == "refused" else [])
-        done += len(ids)
+        return len(ids), cursor
+
+    try:
+        after = await _in_chunks(change_chunk, after, limit) if search.states else None
+    except MinutehandError as error:
+        with suppress(MinutehandError):
+            failed = {"outcomes": dict(outcomes), "failed": type(error).__name__}
+            await audit.record(executor, "matching", actor, **facts, **failed)
+        raise
+    await audit.record(executor, "matching", actor, **facts, outcomes=dict(outcomes))
+    return Changed(dict(outcomes), dict(refusals.most_common(20)), after)
+
+
+async def _in_chunks(change: ChangeChunk, after: UUID | None, limit: int) -> UUID | None:
+    """Change chunks until the limit, the end or the time is reached; return where to continue, None at the end."""
+    began, done = monotonic(), 0
+    while done < limit:
+        count, after = await change(after, done, min(CHUNK, limit - done))
+        done += count
         if after is None or monotonic() - began > MAX_SECONDS:
             break
-    facts: dict[str, Any] = {"change": verb, "filter": _facts(search), "outcomes": dict(outcomes)}
-    await audit.record(executor, "matching", actor, **facts)
-    return Changed(dict(outcomes), dict(refusals.most_common(20)), after)
+    return after
 
 
 def possible(verb: Verb, search: JobSearch) -> JobSearch:
@@ -130,5 +149,5 @@ def _verb(
 
 def _facts(search: JobSearch) -> dict[str, Any]:
     """Return the search for the audit trail, without the values of payloads and headers."""
-    present = {name: value for name, value in asdict(search).items() if value not in (None, False, (), {})}
+    present = {name: value for name, value in asdict(search).items() if is_set(value)}
     return {name: sorted(value) if name in PRIVATE else value for name, value in present.items()}

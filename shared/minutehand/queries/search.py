@@ -60,7 +60,7 @@ class JobSearch:
             values[name] = check_time(values[name], name)
         values["states"] = check_states(self.states)
         values["payload"] = _path(self.payload)
-        present = {name: value for name, value in values.items() if value not in (None, False, {}, "")}
+        present = {name: value for name, value in values.items() if is_set(value)}
         homes = {state in FINISHED for state in self.states}
         return {
             "filter": json.dumps(present, default=str),
@@ -69,6 +69,11 @@ class JobSearch:
             "finished_since": check_time(others["finished_since"], "finished_since"),
             "finished_until": check_time(others["finished_until"], "finished_until"),
         }
+
+
+def is_set(value: object) -> bool:
+    """Return whether a filter is set. Priority 0 and an empty text are; they equal False, or are as false as None."""
+    return value is not None and value is not False and value != {} and value != ()
 
 
 @dataclass(frozen=True)
@@ -99,19 +104,29 @@ async def search_jobs(
 
 @sync_or_async
 async def find_matching(
-    executor: Executor, search: JobSearch, *, before: UUID | None = None, limit: int = 50
+    executor: Executor,
+    search: JobSearch,
+    *,
+    before: UUID | None = None,
+    limit: int = 50,
+    every: bool = False,
 ) -> tuple[list[UUID], int, bool, UUID | None]:
-    """Return the ids of a page of the jobs that match, how many were read, whether it stopped there, and the cursor."""
+    """Return the ids of a page of the jobs that match, how many were read, whether it stopped there, and the cursor.
+
+    With `every`, following the cursor finds each dead job too, not only the last ones to die.
+    """
     if not 1 <= limit <= 10 * MAX_PAGE:
         raise InvalidJobError("page_is_bounded", f"limit must be from 1 to {10 * MAX_PAGE}, got {limit}")
     most = MOST_PAYLOADS if search.payload else MOST_READ
     dead = tuple(search.states) == ("dead",)
-    parameters = search.parameters()
-    if dead:
-        del parameters["finished"]
+    parameters = search.parameters() | {"before": before, "limit": limit + 1, "most": most}
+    finished = {"finished": parameters.pop("finished")}
     (found,) = await executor.run(
-        "search_dead" if dead else "search_jobs", before=before, limit=limit + 1, most=most, **parameters
+        "search_dead" if dead else "search_jobs", **parameters, **({} if dead else finished)
     )
+    if dead and every and found["read"] >= most:
+        dead = False
+        (found,) = await executor.run("search_jobs", **parameters, **finished)
     ids, stopped = list(found["ids"]), found["read"] >= most
     if len(ids) > limit:
         return ids[:limit], found["read"], False, ids[limit - 1]
@@ -120,10 +135,14 @@ async def find_matching(
 
 @dataclass(frozen=True)
 class Counts:
-    """The number of jobs that match, by state; at least as many, if the search `stopped`."""
+    """The number of jobs that match, by state; at least as many in the states where the search `stopped`.
+
+    If not `complete`, there are jobs that were not searched, in whatever state.
+    """
 
     states: dict[str, int]
     stopped: tuple[str, ...]
+    complete: bool
 
     @property
     def total(self) -> int:
@@ -140,9 +159,12 @@ async def count_matching(executor: Executor, search: JobSearch) -> Counts:
         most=MOST_PAYLOADS if search.payload else MOST_COUNTED,
         **search.parameters(),
     )
+    found = {record["state"]: record for record in records}
+    searched = found.pop(None)
     return Counts(
-        {record["state"]: record["jobs"] for record in records},
-        tuple(record["state"] for record in records if record["stopped"]),
+        {state: record["jobs"] for state, record in found.items()},
+        tuple(state for state, record in found.items() if record["stopped"]),
+        not searched["stopped"],
     )
 
 

@@ -1,5 +1,5 @@
 -- Counts the jobs that match by state, among a number of the newest unfinished, finished and dead ones. `stopped` if there were more
--- to read.
+-- to read; the row without a state has it for all of them, even if none matches.
 with live as materialized (
     select minutehand.state(j) as state, minutehand.matches(j, %(filter)s::jsonb) as hit
       from minutehand.jobs j
@@ -32,3 +32,5 @@ select state, count(*) as jobs, (select count(*) from live) >= %(most)s as stopp
 select state, count(*), (select count(*) from done) >= %(most)s from done where hit and state <> 'dead' group by state
  union all
 select 'dead', count(*), (select count(*) from dead) >= %(most)s from dead where hit having count(*) > 0
+ union all
+select null, 0, (select count(*) from live) >= %(most)s or (select count(*) from done) >= %(most)s or (select count(*) from dead) >= %(most)s

@@ -33,7 +33,7 @@ from minutehand.operations.change import Change
 from minutehand.operations.edit import edit
 from minutehand.queries import jobs as queries
 from minutehand.queries.jobs import MAX_PAGE
-from minutehand.queries.search import count_matching, search_jobs
+from minutehand.queries.search import count_matching, is_set, search_jobs
 from minutehand.queries.wait import wait_encrypted
 
 # The gateway's time limit is 29 seconds, of which a cold start may take several.
@@ -182,7 +182,7 @@ def _check(changes: list[Change]) -> Change:
 def _page(database: Database, filters: JobFilter) -> tuple[Page, list[dict[str, Any]], dict[str, Any]]:
     """Return the page of jobs, the jobs as they are listed, and how far a search for it went."""
     search = filters.to_search()
-    if any(getattr(search, name) for name in SEARCHED):
+    if any(is_set(getattr(search, name)) for name in SEARCHED):
         if filters.after or _is_last(filters):
             raise InvalidJobError("one_cursor", "a search must begin with the newest jobs: use `before`")
         found = search_jobs(
@@ -202,7 +202,7 @@ def _counts(database: Database, filters: JobFilter) -> dict[str, Any]:
     counts = count_matching(database, filters.to_search())
     return {
         "count": min(counts.total, MOST_SHOWN),
-        "count_more": bool(counts.stopped) or counts.total > MOST_SHOWN,
+        "count_more": not counts.complete or counts.total > MOST_SHOWN,
     }
 
 

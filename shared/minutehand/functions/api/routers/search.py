@@ -23,7 +23,7 @@ router = create_router("jobs")
 def count_jobs(filters: Annotated[SearchFilter, Query()], database: Connected) -> Json:
     """Count the jobs that match a filter by state, among the newest 10,000 unfinished, finished and dead ones."""
     counts = count_matching(database, filters.to_search())
-    return Json({"counts": counts.states, "more": list(counts.stopped), "stopped": bool(counts.stopped)})
+    return Json({"counts": counts.states, "more": list(counts.stopped), "stopped": not counts.complete})
 
 
 @router.post("/jobs/matching", **responds(200, "The outcome", schemas.Matching, schemas.MATCHING, *WITH_BODY))

@@ -68,7 +68,7 @@ function retryAll({ filter, type, kind }) {
     fields: html`<label>Jobs per minute <input name="per_minute" type="number" min="1" placeholder="all at once" /></label>`,
     preview: async () => {
       const { count: jobs, more } = await post("/jobs/matching", { ...asked, dry_run: true });
-      return { count: jobs, view: `${more ? "At least " : ""}${plural(jobs, "job")} will be retried.` };
+      return { count: jobs || more, view: `${more ? "At least " : ""}${plural(jobs, "job")} will be retried.` };
     },
     run: async ({ per_minute }, progress) => {
       const changed = await retryUntilEnd({ ...asked, dry_run: false, ...(per_minute ? { per_minute: Number(per_minute) } : {}) }, progress);

@@ -16,7 +16,7 @@ const HISTORY_MS = 30_000;
 const QUEUES = 50;
 
 export default function Home({ query }) {
-  const chosen = query.get("window") in WINDOWS ? query.get("window") : "24h";
+  const chosen = Object.hasOwn(WINDOWS, query.get("window") ?? "") ? query.get("window") : "24h";
   const stats = useLive((signal) => request("/stats?limit=1000", { signal }), [], EVERY_MS);
   const history = useLive((signal) => request(`/stats/history?window=${chosen}`, { signal }), [chosen], HISTORY_MS);
   const queues = stats.data && byQueue(stats.data.depths);

@@ -9,7 +9,7 @@ import { Command, count, Icon, Panel, plural } from "../../app/ui.js";
 const EVERY_MS = 15_000;
 const SHOWN = 4;
 const TITLES = {
-  dispatcher_silent: "Silent dispatcher", read_only: "Read-only database", late: "Late", failing: "Failing", paused: "Paused",
+  dispatcher_silent: "Silent dispatcher", read_only: "Read-only database", late: "Late", failing: "Failing", retrying: "Retrying", paused: "Paused",
   limited: "Limited", throttled: "Throttled",
 };
 

@@ -57,7 +57,7 @@ function changeMatching(verb, filter, selection) {
     title: `${verb.title} all jobs that match?`,
     preview: async () => {
       const { count, more, sample } = await post("/jobs/matching", { verb: verb.name, filter, dry_run: true });
-      return { count, view: html`${more ? "More than " : ""}${plural(count, "job")} will change. <${Sample} jobs=${sample} more=${count > SAMPLE} />` };
+      return { count: count || more, view: html`${more ? "At least " : ""}${plural(count, "job")} will change. <${Sample} jobs=${sample} more=${count > SAMPLE} />` };
     },
     run: async (fields, progress) => finish(verb, await repeat({ verb: verb.name, filter, dry_run: false, ...verb.body?.(fields, true) }, progress), selection),
   });

@@ -16,19 +16,20 @@ const EXAMPLES = {
   version: "42", result_dropped: "true", since: TIME, until: TIME, finished_since: TIME, finished_until: TIME,
 };
 const REPEATED = new Set(["header", "payload"]);
+const isFilter = (name) => Object.hasOwn(EXAMPLES, name);
 const FIRST_PAGE = { before: null, after: null, page: null };
 
 // The filters in the URL, without states and the place in the list.
 export function filtersOf(query) {
-  const names = new Set([...query.keys()].filter((name) => name in EXAMPLES));
-  return Object.fromEntries([...names].map((name) => [name, REPEATED.has(name) ? query.getAll(name) : query.get(name)]));
+  const names = new Set([...query.keys()].filter(isFilter));
+  // Of a repeated parameter, the API takes the last.
+  return Object.fromEntries([...names].map((name) => [name, REPEATED.has(name) ? query.getAll(name) : query.getAll(name).at(-1)]));
 }
 
 // The filters as JSON, for changes of all jobs that match.
 export function filterBody(query) {
-  const { priority, result_dropped: dropped, ...filters } = filtersOf(query);
   const states = query.getAll("state");
-  return { ...filters, ...(priority && { priority: Number(priority) }), ...(dropped && { result_dropped: dropped === "true" }), ...(states.length && { state: states }) };
+  return { ...filtersOf(query), ...(states.length && { state: states }) };
 }
 
 export function Filters({ query }) {
@@ -40,7 +41,7 @@ export function Filters({ query }) {
     event.preventDefault();
     apply(text.trim(), query);
   };
-  const active = [...query].filter(([name]) => name in EXAMPLES);
+  const active = [...query].filter(([name]) => isFilter(name));
   return html`<form class="filters" role="search" onSubmit=${submit}>
     <div class="search">
       <${Icon} name="search" />
@@ -58,7 +59,7 @@ function apply(text, query) {
   if (!text) return;
   if (UUID.test(text)) { go(jobLink(text.toLowerCase())); return; }
   const at = text.indexOf(":");
-  const name = at > 0 && text.slice(0, at) in EXAMPLES ? text.slice(0, at) : null;
+  const name = at > 0 && isFilter(text.slice(0, at)) ? text.slice(0, at) : null;
   const value = name ? text.slice(at + 1).trim() : text;
   if (name && !value) toast(`The filter ${name} needs a value, such as ${name}:${EXAMPLES[name]}`, { kind: "bad" });
   else setQuery({ ...FIRST_PAGE, [name ?? "key_prefix"]: REPEATED.has(name) ? [...query.getAll(name), value] : value });

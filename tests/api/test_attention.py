@@ -1,5 +1,6 @@
 """What needs attention, the history and the caller, over HTTP."""
 
+import shlex
 from datetime import timedelta
 
 import pytest
@@ -90,6 +91,13 @@ def test_pauses_and_full_limits_need_attention(api, jobs, running):
     assert found["paused"]["sentence"] == "Queue mail is paused: the provider is down."
     assert found["paused"]["next_step"] == "minutehand resume --queue mail"
     assert (found["limited"]["count"], found["limited"]["filter"]["queue"]) == (1, "default")
+
+
+def test_command_that_ends_a_pause_quotes_its_names(api, jobs):
+    pause(jobs, key="$(reboot) 'x'")
+
+    assert shlex.split(what(api)["paused"]["next_step"]) == ["minutehand", "resume", "--key", "$(reboot) 'x'"]
+    assert "'$(reboot) " in what(api)["paused"]["next_step"]
 
 
 def test_lapsed_offers_need_attention(api, jobs):

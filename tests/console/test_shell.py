@@ -18,6 +18,9 @@ LATER = timedelta(days=3)
 def test_console_prompts_for_a_required_token(page: Page, serve: Serve, db: Database) -> None:
     enqueue("mail.send", delay=LATER, connection=db)
     page.goto(f"{serve(MINUTEHAND_CONSOLE='1', MINUTEHAND_API_TOKENS=TOKEN)}/console/jobs")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    for _ in range(3):
+        page.keyboard.press("Escape")
     for token in ("a-wrong-token-of-that-length", TOKEN):
         page.get_by_label("API token").fill(token)
         page.get_by_role("button", name="Sign in").click()

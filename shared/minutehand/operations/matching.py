@@ -103,7 +103,7 @@ async def change_matching(
         after = await _in_chunks(change_chunk, after, limit) if search.states else None
     except MinutehandError as error:
         with suppress(MinutehandError):
-            failed = {"outcomes": dict(outcomes), "failed": type(error).__name__}
+            failed: dict[str, Any] = {"outcomes": dict(outcomes), "failed": type(error).__name__}
             await audit.record(executor, "matching", actor, **facts, **failed)
         raise
     await audit.record(executor, "matching", actor, **facts, outcomes=dict(outcomes))

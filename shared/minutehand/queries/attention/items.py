@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from shlex import join
 from typing import Any, Literal, get_args
 
 from minutehand.database import Record
@@ -136,12 +137,12 @@ def paused(controls: Sequence[Control]) -> Iterator[Item]:
         if each.paused:
             until = f" until {each.until:%Y-%m-%d %H:%M} UTC" if each.until else ""
             because = f": {each.reason}" if each.reason else ""
-            flags = " ".join(f"--{_option(name)} {value}" for name, value in _names(each).items()) or "--all"
+            flags = [word for name, value in _names(each).items() for word in (f"--{_option(name)}", value)]
             yield Item(
                 what="paused",
                 severity="info",
                 sentence=safe(f"{each.scope.capitalize()} is paused{until}{because}."),
-                next_step=f"minutehand resume {flags}",
+                next_step=safe(join(["minutehand", "resume", *(flags or ["--all"])])),
                 queue=each.queue or None,
                 kind=each.kind or None,
                 since=each.changed,

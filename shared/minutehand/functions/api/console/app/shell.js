@@ -80,13 +80,16 @@ const Outdated = () => html`<${Page} title="Reload the page">
 const Broken = ({ fault }) => html`<${Page} title="The page cannot be shown">
   <${Empty} title="This is a defect of the console"><code>${String(fault)}</code><//><//>`;
 
+// A browser closes a dialog at the second Escape in any case.
+const stay = (event) => (event.type === "close" ? event.target.showModal() : event.preventDefault());
+
 function SignIn() {
   if (!signIn.use()) return null;
   const submit = (event) => {
     event.preventDefault();
     setToken(new FormData(event.target).get("token"));
   };
-  return html`<${Dialog} title="Sign in" onClose=${(event) => event.preventDefault()}>
+  return html`<${Dialog} title="Sign in" onClose=${stay}>
     <form onSubmit=${submit}>
       <label>API token <input name="token" type="password" autocomplete="off" required autofocus /></label>
       <p class="hint">The token is kept until you close this tab.</p>

@@ -73,7 +73,7 @@ as $$
      where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = l.part
 $$;
 
--- Returns the time from which jobs may not have been seen at a moment: others were enqueued then, but not yet committed.
+-- Returns the time from which jobs may not have been seen yet: others were enqueued by then, but not committed.
 create or replace function minutehand.seen_at(moment timestamptz) returns timestamptz
 language sql immutable parallel safe
 as $$

@@ -242,10 +242,7 @@ def test_why_writes_times_in_the_given_zone(queue: Queue) -> None:
     assert "2030-01-31 02:00:00 EST" in why(queue.database, job, zone=ZoneInfo("America/New_York")).sentence
 
 
-@pytest.mark.parametrize(
-    ("role", "reason"),
-    [("operator", "silent_dispatcher"), ("tenant", "next_tick")],
-)
+@pytest.mark.parametrize(("role", "reason"), [("operator", "silent_dispatcher"), ("tenant", "next_tick")])
 def test_why_answers_with_what_the_role_may_read(queue: Queue, login: Login, role: str, reason: str) -> None:
     job = queue.enqueue(tenant="acme")
 

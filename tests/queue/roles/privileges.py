@@ -27,13 +27,14 @@ WORKER_AND_OPERATORS = """
     list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule replace_schedule_payload
     replay save_schedule spent_recurring stats today unfinished_of_batch withdraw_ahead get_pause_of_everything
     finished_work why_controls why_earliest why_line why_pace why_served
+    find_ids near_ids paused_due top_failing top_jobs
     failing_kinds get_listed history_bound late_jobs newest_depths
 """
 BOTH_OPERATORS = """
     cancel cancel_running delete delete_finished delete_upcoming durations edit failures find_finished find_served
     history search_jobs search_dead count_states failures_by_cause
     list_attempts list_audit list_events list_queues promote record_audit replace_payloads reschedule retry
-    unblock_group usage why_actor why_latest near_ids find_ids paused_due top_failing top_jobs top_queues top_state
+    unblock_group usage why_actor why_latest
 """
 OPERATOR = """
     recall_offers end_control examine_queue get_keep_until_archived hold_ticks list_defaults list_retention set_limit
@@ -52,6 +53,8 @@ MAY: dict[str, tuple[str, ...]] = {
             "why_dispatcher",
             "has_batch_checks",
             "attention_dispatcher",
+            "top_queues",
+            "top_state",
             "depths",
         ],
         ("worker", "operator"),

@@ -130,7 +130,7 @@ PAGES = {
     "delete_batches": 10,
     "has_batch_checks": 5,
     "check_batches": 20,
-    # 13 of 17 pages: the planner's looks at indexes, since the function plans its query anew.
+    # 13 of 17 pages: the planner's looks at indexes, since the function plans its query again.
     "callbacks_of": 40,
     "sweep": 200,
     "start_sweep": 10,

@@ -15,6 +15,10 @@ HARMLESS = {
     "minutehand.settings.report.Reported",
     "minutehand.queries.statistics.Failure",
     "minutehand.model.enqueued.Rejected",
+    # Types of errors, without their messages.
+    "minutehand.queries.search.JobSearch",
+    "minutehand.queries.top.figures.Failing",
+    "minutehand.queries.top.figures.Job",
     "minutehand.testing.expect.Expected",
 }
 

@@ -41,7 +41,7 @@ class JobSearch:
     tenant: str | None = None
     schedule: str | None = None
     batch: UUID | None = None
-    headers: Mapping[str, str] | None = None
+    headers: Mapping[str, str] | None = field(default=None, repr=False)
     states: Sequence[str] = ()
     result_dropped: bool = False
     error: str | None = None

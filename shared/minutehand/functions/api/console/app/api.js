@@ -25,9 +25,12 @@ export function setToken(token) {
 }
 
 export async function request(path, { method = "GET", body, signal, exact = false } = {}) {
-  const response = await send(path, method, body, signal);
+  const token = sessionStorage.getItem(TOKEN);
+  const response = await send(path, method, body, signal, token);
   noteTime(response.headers.get("date"));
   if (response.status === 401) {
+    // The caller has signed in, or out, since the request was sent.
+    if (sessionStorage.getItem(TOKEN) !== token) return request(path, { method, body, signal, exact });
     sessionStorage.removeItem(TOKEN);
     signIn.set(true);
     throw new Problem("Sign in with an API token.", 401);
@@ -39,9 +42,8 @@ export async function request(path, { method = "GET", body, signal, exact = fals
 
 export const post = (path, body = {}) => request(path, { method: "POST", body });
 
-async function send(path, method, body, signal) {
+async function send(path, method, body, signal, token) {
   const headers = { Accept: "application/json" };
-  const token = sessionStorage.getItem(TOKEN);
   if (token) headers.Authorization = `Bearer ${token}`;
   if (method !== "GET") headers["Content-Type"] = "application/json";
   const content = body === undefined || typeof body === "string" ? body : JSON.stringify(body);

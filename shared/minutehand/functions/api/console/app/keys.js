@@ -1,16 +1,16 @@
 // Keyboard shortcuts. A page adds its own while it is shown.
-import { html, useEffect, useRef } from "../vendor/preact.js";
+import { html, useLayoutEffect, useRef } from "../vendor/preact.js";
 import { Dialog, isOpen, open } from "./dialog.js";
 
 const sources = [];
 const PREFIX_MS = 1200;
 let prefix = { key: "", at: 0 };
 
-// keys: "j", or "g j" for one after the other. Effects run after a paint, and a key may be pressed before it.
+// keys: "j", or "g j" for one after the other. A key may be pressed as soon as the page shows what it acts on.
 export function useKeys(bindings) {
   const latest = useRef();
   latest.current = bindings;
-  useEffect(() => {
+  useLayoutEffect(() => {
     sources.push(latest);
     return () => sources.splice(sources.indexOf(latest), 1);
   }, []);

@@ -7,13 +7,19 @@ import { go } from "./router.js";
 export function Table({ label, columns, rows, rowLink, rowKey = (row) => row.id, selection, busy = false }) {
   const [active, setActive] = useState(-1);
   const body = useRef();
-  const move = (step) => setActive((at) => Math.max(0, Math.min(rows.length - 1, at + step)));
+  // The next key may come before the table is drawn again.
+  const place = useRef(-1);
+  const current = () => rows[place.current];
+  const move = (step) => {
+    place.current = Math.max(0, Math.min(rows.length - 1, place.current + step));
+    setActive(place.current);
+  };
   useEffect(() => body.current?.children[active]?.scrollIntoView({ block: "nearest" }), [active]);
   useKeys([
     { keys: "j", text: "Next row", run: () => move(1) },
     { keys: "k", text: "Previous row", run: () => move(-1) },
-    ...(rowLink ? [{ keys: "Enter", text: "Open the row", run: () => rows[active] && go(rowLink(rows[active])) }] : []),
-    ...(selection ? [{ keys: "x", text: "Select the row", run: () => rows[active] && selection.toggle(rowKey(rows[active])) }] : []),
+    ...(rowLink ? [{ keys: "Enter", text: "Open the row", run: () => current() && go(rowLink(current())) }] : []),
+    ...(selection ? [{ keys: "x", text: "Select the row", run: () => current() && selection.toggle(rowKey(current())) }] : []),
   ]);
   return html`<div class="table" aria-busy=${busy}>
     <table role="table" aria-label=${label}>

@@ -69,7 +69,7 @@ def fill_all(queue: Queue, count: int = 6) -> None:
 
 
 @pytest.mark.every_version
-@pytest.mark.fault("functions/streams", r"minutehand.are_full\([^\n]*\)\)", "true)")
+@pytest.mark.fault("functions/streams", r"minutehand\.are_full\([^\n)]*\)", "true")
 def test_all_blocked_tenants_go_on_when_there_is_room(scanned: Queue) -> None:
     fill_all(scanned)
     assert tick(scanned) == each_once(TENANTS)

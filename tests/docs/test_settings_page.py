@@ -19,7 +19,8 @@ def table() -> str:
         readers = "all" if setting.read_by == EVERYWHERE else ", ".join(setting.read_by)
         default = f"`{default}`" if (default := format_default(setting)) else ""
         kind = f"{setting.kind.name}{', secret' if setting.is_secret else ''}"
-        lines.append(f"| `{setting.name}` | {setting.description} | {kind} | {default} | {readers} |")
+        description = setting.description.replace("[", r"\[")  # a bracket would begin a link
+        lines.append(f"| `{setting.name}` | {description} | {kind} | {default} | {readers} |")
     return "\n".join(lines)
 
 

@@ -89,7 +89,7 @@ def test_local_outputs_must_have_the_right_type(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("spark")
 def test_simulation_is_written_to_an_address(store: Store) -> None:
     ended = CliRunner().invoke(
-        simulate, ["--synthetic", "rate=1", "--out", OUT, "-o", "json"], catch_exceptions=False
+        simulate, ["--synthetic", "rate=0.2", "--out", OUT, "-o", "json"], catch_exceptions=False
     )
 
     assert ended.exit_code == 0

@@ -77,7 +77,7 @@ def test_csv_and_parquet_become_jobs(stage: Stage) -> None:
 
 
 def test_large_file_is_split_and_read_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("minutehand_pipeline.load.files.PIECE", 1000)
+    monkeypatch.setattr("minutehand_pipeline.load.files.PIECE", 5000)
     lines = [json.dumps({"kind": "k", "key": f"k{n}", "payload": "x" * (n % 97)}) for n in range(500)]
     lines[250] = "broken"
     path = stage.file("jobs.ndjson", *lines)

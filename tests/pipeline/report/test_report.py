@@ -75,6 +75,7 @@ def test_report_of_a_million_jobs_matches_its_schema(spark: SparkSession, tmp_pa
     assert len(page) < 300_000
 
 
+@pytest.mark.long
 def test_advice_is_from_the_jobs_of_the_lake(spark: SparkSession, tmp_path: Path) -> None:
     record(spark, Lake(str(tmp_path / "lake")), 1_500, 2)
 

@@ -9,7 +9,7 @@ from minutehand_pipeline.report.durations import ACCURACY, durations
 from minutehand_pipeline.report.lateness import lateness
 from minutehand_pipeline.report.measured import measured_attempts, measured_jobs
 from minutehand_pipeline.report.tables import TABLES
-from minutehand_pipeline.report.tenants import attribute_waiting, tenants
+from minutehand_pipeline.report.tenants import tenants
 from minutehand_pipeline.report.throughput import retries
 from tests.pipeline.report.conftest import at, attempts_frame, jobs_frame
 
@@ -214,9 +214,9 @@ def test_waiting_is_attributed_by_share_of_run_time(spark: SparkSession) -> None
         attempts,
     )
 
-    blamed = {row["tenant"]: row["others_waited"] for row in attribute_waiting(jobs, attempts).collect()}
     table = TABLES["tenants"].select(tenants(jobs, attempts)).toArrow().to_pylist()
 
+    blamed = {row["tenant"]: row["others_waited"] for row in table}
     # Of the job without a tenant, which waited a day, only the last hour is laid to anybody.
     assert blamed["noisy"] == pytest.approx(60 + (40 + 60) * 60 / 80)
     assert blamed["calm"] == pytest.approx((10 + 60) * 20 / 80)

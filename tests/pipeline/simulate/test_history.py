@@ -158,11 +158,9 @@ def test_empty_lake_simulates_nothing(spark: SparkSession, tmp_path: Path) -> No
     assert (result.recorded.attempts, result.recorded.late["p50"], result.recorded.dollars) == (0, None, None)
 
 
-def test_result_does_not_depend_on_partitioning(
-    spark: SparkSession,
-) -> None:
-    policies = expand_grid([Policy()], ["capacity=5,50", "chunk=1,5"])
-    made = synthetic_arrivals(spark, parse_synthetic("rate=1,days=2,fails=0.2,burst=23:59+40"), 3)
+def test_result_does_not_depend_on_partitioning(spark: SparkSession) -> None:
+    policies = [Policy(capacity=5), Policy(capacity=50, chunk=5)]
+    made = synthetic_arrivals(spark, parse_synthetic("rate=0.3,days=2,fails=0.2,burst=23:59+40"), 3)
     row = made.transform(recorded).collect()[0]
 
     def simulated(partitions: int, slices: int) -> list[Any]:

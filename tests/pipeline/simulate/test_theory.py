@@ -43,10 +43,10 @@ def poisson(rate: float, run: float, *, random: bool = False, jobs: int = JOBS) 
     return arrive
 
 
-def waits(arrive: Arrive, **policy: Any) -> list[Numbers]:
+def waits(arrive: Arrive, replications: int = REPLICATIONS, **policy: Any) -> list[Numbers]:
     """Return the waits of each replication, without its first quarter, in which the queue fills."""
     found = []
-    for seed in range(REPLICATIONS):
+    for seed in range(replications):
         moments, runs = arrive(np.random.default_rng([2026, seed]))
         jobs = [job(float(at), float(run)) for at, run in zip(moments, runs, strict=True)]
         found.append(simulated(jobs, **policy).lateness()[1][len(jobs) // 4 :])
@@ -107,8 +107,9 @@ def test_waits_of_equal_jobs_match_crommelin(servers: int, busy: float, jobs: in
     check([float((each > 1.0).mean()) for each in found], 1 - float(state[: 2 * servers].sum()), 0.5)
 
 
-def test_waits_of_batches_match_theory() -> None:
-    size, busy, service, jobs = 3.0, 0.5, 0.2, 4000
+@pytest.mark.parametrize(("jobs", "width"), [(800, 0.5), pytest.param(4000, 0.25, marks=pytest.mark.long)])
+def test_waits_of_batches_match_theory(jobs: int, width: float) -> None:
+    size, busy, service = 3.0, 0.5, 0.2
 
     def arrive(chance: np.random.Generator) -> tuple[Numbers, Numbers]:
         sizes = chance.geometric(1 / size, jobs)
@@ -119,7 +120,7 @@ def test_waits_of_batches_match_theory() -> None:
 
     squared = (2 - 1 / size) * size**2  # the second moment of a geometric number
     of_batch = busy / (size * service) * squared * service**2 / 2 / (1 - busy)
-    check([each.mean() for each in found], of_batch + service * (squared / size - 1) / 2, 0.25)
+    check([each.mean() for each in found], of_batch + service * (squared / size - 1) / 2, width)
 
 
 def test_regular_jobs_wait_only_if_they_are_too_many() -> None:
@@ -130,24 +131,27 @@ def test_regular_jobs_wait_only_if_they_are_too_many() -> None:
     assert beyond.lateness()[1] == pytest.approx([0.1 * n for n in range(50)], abs=1e-6)
 
 
-@pytest.mark.parametrize("busy", [0.5, 0.9])
-def test_waits_for_ticks_match_theory(busy: float) -> None:
+@pytest.mark.parametrize(
+    ("busy", "jobs"), [(0.5, 400), *(pytest.param(busy, JOBS, marks=pytest.mark.long) for busy in (0.5, 0.9))]
+)
+def test_waits_for_ticks_match_theory(busy: float, jobs: int) -> None:
     """Without further jobs, each tick starts as many jobs as the capacity allows: a queue with service in bulk."""
     capacity = 6
     rate = busy * capacity / 60
 
-    found = waits(poisson(rate, 20.0), capacity=capacity)
+    found = waits(poisson(rate, 20.0, jobs=jobs), capacity=capacity)
 
     left = mean_above(in_system(rate * 60, capacity), capacity)
     check([each.mean() for each in found], 30.0 + left / rate, 0.25)
 
 
-def test_worker_that_goes_on_serves_more_than_ticks_do() -> None:
+@pytest.mark.parametrize("replications", [4, pytest.param(REPLICATIONS, marks=pytest.mark.long)])
+def test_worker_that_goes_on_serves_more_than_ticks_do(replications: int) -> None:
     """Four workers that are busy for 80 % of the time do not keep up if a freed slot waits for a tick."""
     arrive = poisson(0.8 * 4 / 30, 30.0)
 
-    waiting = waits(arrive, capacity=5)
-    going_on = waits(arrive, capacity=5, jobs_per_invocation=100, worker_timeout=900.0)
+    waiting = waits(arrive, replications, capacity=5)
+    going_on = waits(arrive, replications, capacity=5, jobs_per_invocation=100, worker_timeout=900.0)
 
     assert min(each.mean() for each in waiting) > 200
     assert max(each.mean() for each in going_on) < 40

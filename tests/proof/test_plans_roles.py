@@ -30,6 +30,14 @@ OPERATORS = sorted(
 # make the plan parallel, and each process reads the catalog.
 COUNTING = {"count_due": 1000, "durations": 1500, "examine_queue": 1100, "why_line": 600}
 FEW = 12
+LANES = 200
+LANES_OF_OTHERS = """
+insert into minutehand.lanes (queue, priority) select 'of-others-' || n, 5 from generate_series(1, %s) n
+"""
+FINISHED_OF_A_TENANT = """
+insert into minutehand.jobs_done (tenant, queue, kind, visible, deleted)
+select 'small', 'finished', 'echo', now(), now() from generate_series(1, 2000)
+"""
 SOME_OF_A_TENANT = """
 insert into minutehand.jobs_live (tenant, kind, run_at, visible)
 select 'small', 'echo', now(), now() + interval '1 day' from generate_series(1, %s)
@@ -114,7 +122,7 @@ def test_operator_role_reads_about_as_many_pages_as_the_owner(
     assert plan.buffers <= owners.buffers * 1.3 + COUNTING.get(name, 30)
 
 
-@pytest.mark.parametrize("name", ["list_jobs", "get", "get_states", "stats", "cancel"])
+@pytest.mark.parametrize("name", ["list_jobs", "get", "get_states", "stats", "cancel", "search_dead"])
 def test_small_tenant_reads_few_pages_next_to_large_tenants(
     full: tuple[Connection, Stock], name: str
 ) -> None:
@@ -129,3 +137,19 @@ def test_small_tenant_reads_few_pages_next_to_large_tenants(
 
     assert plan.buffers <= 500
     assert plan.scanned == set()
+
+
+def test_tenant_reads_few_pages_for_each_lane_to_list_its_queues(full: tuple[Connection, Stock]) -> None:
+    connection, stock = full
+    with connection.transaction(force_rollback=True):
+        connection.execute(SOME_OF_A_TENANT, [FEW])
+        connection.execute(LANES_OF_OTHERS, [LANES])
+        connection.execute(FINISHED_OF_A_TENANT)
+        connection.execute("analyze minutehand.jobs")
+
+        plan = explain_as(
+            connection, "minutehand_tenant", "list_queues", stock.parameters("list_queues"), "small"
+        )
+
+    # Its 2,000 finished jobs are read once, not for each lane.
+    assert plan.buffers <= 4 * LANES + 500

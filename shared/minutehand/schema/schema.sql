@@ -1341,7 +1341,8 @@ CREATE FUNCTION minutehand.count_history(since timestamp with time zone, until t
           from minutehand.jobs j
          where j.deleted is not null and j.deleted >= since and j.deleted < until
     ), grouped as materialized (
-        select date_bin(make_interval(secs => step), least(greatest(m.moment, since), until - interval '1 microsecond'), since) as start,
+        select date_bin(make_interval(secs => step), least(greatest(m.moment, since), until - interval '1 microsecond'),
+                        '2000-01-01 00:00+00') as start,
                m.queue, m.what, m.wait, m.run, count(*) as jobs
           from moved m
          group by 1, 2, 3, 4, 5
@@ -1790,7 +1791,7 @@ $$;
 CREATE FUNCTION minutehand.duration_class(seconds double precision) RETURNS smallint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
-    select case when seconds <= 0.001 then 0 else least(60, 1 + floor(2 * log(2.0, (seconds * 1000)::numeric)))::smallint end
+    select case when seconds <= 0.001 then 0 else least(60, 1 + floor(2 * ln(seconds * 1000) / ln(2::double precision)))::smallint end
 $$;
 
 CREATE FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, tenant text, priority integer, max_attempts integer, retry jsonb, timeout interval, expires interval, visible timestamp with time zone)
@@ -2255,7 +2256,7 @@ $$;
 CREATE FUNCTION minutehand.first_id(moment timestamp with time zone) RETURNS uuid
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
-    select encode(substr(int8send((extract(epoch from moment) * 1000)::bigint << 16), 1, 6) || '\x70008000000000000000'::bytea, 'hex')::uuid
+    select encode(substr(int8send((extract(epoch from moment at time zone 'UTC') * 1000)::bigint << 16), 1, 6) || '\x70008000000000000000'::bytea, 'hex')::uuid
 $$;
 
 CREATE FUNCTION minutehand.first_of(every text, zone text, moment timestamp with time zone) RETURNS timestamp with time zone
@@ -3601,16 +3602,36 @@ end
 $$;
 
 CREATE FUNCTION minutehand.queues_seen() RETURNS SETOF text
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
-    select q.queue
-      from (select queue::text from minutehand.lanes
-             union select queue from minutehand.lane_changes where queue is not null
-             union select queue::text from minutehand.defaults where queue is not null
-             union select queue from minutehand.retention where queue <> ''
-             union select queue from minutehand.controls where queue <> '') q
-     where minutehand.sees_queue(q.queue)
+declare
+    scope text := minutehand.tenant_scope();
+begin
+    if scope = '' then
+        return query
+        select l.queue::text from minutehand.lanes l
+         union select c.queue from minutehand.lane_changes c where c.queue is not null
+         union select d.queue::text from minutehand.defaults d where d.queue is not null
+         union select r.queue from minutehand.retention r where r.queue <> ''
+         union select c.queue from minutehand.controls c where c.queue <> '';
+    else
+        return query
+        select l.queue
+          from (select queue::text, priority::integer from minutehand.lanes
+                 union select c.queue, c.priority from minutehand.lane_changes c where c.queue is not null) l
+         where exists (select from minutehand.jobs_live j
+                        where j.queue = l.queue and j.priority = l.priority and j.tenant = scope and j.tenant <> '')
+         union
+        select newest.queue::text
+          from (select j.queue
+                  from minutehand.jobs j
+                 where j.deleted is not null and j.deleted >= date_trunc('day', now() - interval '7 days', 'UTC')
+                   and j.tenant = scope and j.tenant <> ''
+                 order by j.id desc
+                 limit 20000) newest;
+    end if;
+end
 $$;
 
 CREATE FUNCTION minutehand.rate_free(rate integer, period interval, burst integer, due timestamp with time zone, moment timestamp with time zone) RETURNS integer
@@ -4222,19 +4243,6 @@ CREATE FUNCTION minutehand.sees_commits() RETURNS boolean
     AS $$
 begin
     return current_setting('transaction_isolation') in ('read committed', 'read uncommitted');
-end
-$$;
-
-CREATE FUNCTION minutehand.sees_queue(of_queue text) RETURNS boolean
-    LANGUAGE plpgsql STABLE
-    AS $$
-begin
-    return minutehand.tenant_scope() = ''
-        or exists (select from minutehand.jobs j
-                    where j.deleted is null and j.queue = of_queue and j.tenant = minutehand.current_tenant())
-        or exists (select from minutehand.jobs j
-                    where j.deleted is not null and j.deleted > now() - interval '7 days'
-                      and j.queue = of_queue and j.tenant = minutehand.current_tenant());
 end
 $$;
 
@@ -5563,6 +5571,8 @@ CREATE INDEX jobs_done_batch_id_idx ON ONLY minutehand.jobs_done USING btree (ba
 
 CREATE INDEX jobs_done_dead ON ONLY minutehand.jobs_done USING btree (deleted) WHERE (failed AND (NOT cancelled) AND ((attempts > 0) OR (expires IS NULL)));
 
+CREATE INDEX jobs_done_dead_tenant ON ONLY minutehand.jobs_done USING btree (tenant, deleted) WHERE (((tenant)::text <> ''::text) AND failed AND (NOT cancelled) AND ((attempts > 0) OR (expires IS NULL)));
+
 CREATE INDEX jobs_done_default_batch_id_idx ON minutehand.jobs_done_default USING btree (batch, id) WHERE (batch IS NOT NULL);
 
 CREATE INDEX jobs_done_default_deleted_idx ON minutehand.jobs_done_default USING btree (deleted) WHERE (failed AND (NOT cancelled) AND ((attempts > 0) OR (expires IS NULL)));
@@ -5578,6 +5588,8 @@ CREATE INDEX jobs_done_default_id_idx ON minutehand.jobs_done_default USING btre
 CREATE INDEX jobs_done_key ON ONLY minutehand.jobs_done USING btree (queue, key, deleted) WHERE (key IS NOT NULL);
 
 CREATE INDEX jobs_done_default_queue_key_deleted_idx ON minutehand.jobs_done_default USING btree (queue, key, deleted) WHERE (key IS NOT NULL);
+
+CREATE INDEX jobs_done_default_tenant_deleted_idx ON minutehand.jobs_done_default USING btree (tenant, deleted) WHERE (((tenant)::text <> ''::text) AND failed AND (NOT cancelled) AND ((attempts > 0) OR (expires IS NULL)));
 
 CREATE INDEX jobs_tenant ON ONLY minutehand.jobs USING btree (tenant, id) WHERE ((tenant)::text <> ''::text);
 
@@ -5642,6 +5654,8 @@ ALTER INDEX minutehand.jobs_done_dropped ATTACH PARTITION minutehand.jobs_done_d
 ALTER INDEX minutehand.jobs_done_pkey ATTACH PARTITION minutehand.jobs_done_default_pkey;
 
 ALTER INDEX minutehand.jobs_done_key ATTACH PARTITION minutehand.jobs_done_default_queue_key_deleted_idx;
+
+ALTER INDEX minutehand.jobs_done_dead_tenant ATTACH PARTITION minutehand.jobs_done_default_tenant_deleted_idx;
 
 ALTER INDEX minutehand.jobs_done_tenant_id_idx ATTACH PARTITION minutehand.jobs_done_default_tenant_id_idx;
 
@@ -6496,8 +6510,6 @@ REVOKE ALL ON FUNCTION minutehand.scopes_of(tenant text, kind text, key text) FR
 REVOKE ALL ON FUNCTION minutehand.seen_at(moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.sees_commits() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.sees_queue(of_queue text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.sentence(rule text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.sentence(rule text) TO minutehand_enqueuer;

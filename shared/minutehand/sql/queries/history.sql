@@ -15,7 +15,7 @@ with counted as materialized (
        and (%(queue)s::text is null or h.queue = %(queue)s)
      union all
     select c.*
-      from whole w, minutehand.count_history(greatest(w.until, %(since)s), %(now)s, 60) c
+      from whole w, minutehand.count_history(greatest(w.until, %(since)s), %(now)s, %(step)s) c
      where %(queue)s::text is null or c.queue = %(queue)s
 ), binned as materialized (
     select date_bin(make_interval(secs => %(step)s::integer), f.start, '2000-01-01 00:00+00') as bin, f.* from found f

@@ -15,7 +15,6 @@ LAYERS = Path(__file__).resolve().parent
 LEFT_OUT = (
     "__pycache__",
     "cli",
-    "doctor",
     "local",
     "project",
     "stack",

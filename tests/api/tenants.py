@@ -14,7 +14,7 @@ FIXTURES: LiteralString = """
 insert into minutehand.batches (id, tenant, name, on_complete)
 values (%(batch)s, %(tenant)s, %(mark)s, '{"kind": "echo"}');
 insert into minutehand.jobs_live (id, tenant, queue, kind, key, payload, run_at, visible, batch)
-values (%(waiting)s, %(tenant)s, %(mark)s, %(mark)s, %(mark)s, %(json)s, now(), now() + interval '1 day',
+values (%(waiting)s, %(tenant)s, %(mark)s, %(mark)s, %(mark)s, %(json)s, now(), now() + interval '1 day 1 minute',
         %(batch)s);
 insert into minutehand.jobs_live (id, tenant, queue, kind, payload, ack, claimed, visible, attempts)
 values (%(running)s, %(tenant)s, %(mark)s, %(mark)s, %(json)s, gen_random_uuid(), now(), now() + interval '1 day', 1);
@@ -133,6 +133,7 @@ CALLS = {
     "GET /stats/today": Call("/stats/today"),
     "GET /stats/history": Call("/stats/history?window=7d&queue=<mark>"),
     "GET /attention": Call("/attention"),
+    "GET /system": Call("/system", closed=True),
     "GET /schedules": Call("/schedules"),
     "GET /schedules/{name:path}": Call("/schedules/<mark>?include=payload"),
     "PUT /schedules/{name:path}": Call("/schedules/<mark>", {"every": "@hourly", "job": {"kind": "echo"}}),

@@ -62,6 +62,7 @@ OPERATIONS = [
     "GET /stats/today",
     "GET /stats/history",
     "GET /attention",
+    "GET /system",
     "GET /failures",
     "GET /jobs/counts",
     "POST /jobs/matching",
@@ -108,7 +109,7 @@ def test_operation_list_is_complete(schema):
         for mode in GenerationMode
         for label in OPERATIONS
         if (label, mode)
-        not in {("GET /health", "negative"), ("GET /me", "negative"), ("GET /attention", "negative")}
+        not in {(f"GET /{path}", "negative") for path in ("health", "me", "attention", "system")}
     ],
 )
 def test_every_operation_conforms_to_the_schema(schema, jobs, label, mode):

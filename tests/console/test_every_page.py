@@ -25,6 +25,7 @@ PAGES = (
     "/schedules",
     "/batches",
     "/audit",
+    "/system",
     "/nowhere",
 )
 

@@ -1,11 +1,15 @@
 """The pages Failures, Queues, Batches and Audit: what they show, and the changes that they make."""
 
 import re
+from datetime import timedelta
 
 from playwright.sync_api import Page, expect
 
 from minutehand import Database, batch, enqueue
-from minutehand.model.outcome import Failed
+from minutehand.claim import take
+from minutehand.finish import finish
+from minutehand.model.outcome import Done, Failed
+from minutehand.model.worker import Worker
 from minutehand.operations.controls import limit, list_controls
 from minutehand.operations.jobs import cancel
 from minutehand.queries.jobs import list_jobs
@@ -13,6 +17,7 @@ from tests.console.conftest import Serve
 from tests.console.examples import HOSTILE, run_one
 
 ROWS = "tbody tr"
+MINUTE = timedelta(minutes=1)
 
 
 def fail(db: Database, message: str) -> None:
@@ -80,6 +85,26 @@ def test_batch_shows_its_progress_and_leads_to_its_jobs(page: Page, serve: Serve
     expect(page.locator(ROWS)).to_contain_text("1 of 2 jobs")
     page.get_by_role("link", name="import").click()
     expect(page.locator(ROWS)).to_have_count(2)
+
+
+def test_system_shows_budgets_workers_and_findings(page: Page, serve: Serve, db: Database) -> None:
+    enqueue("mail.send", connection=db)
+    take(db, "default", 1, MINUTE, MINUTE)
+    enqueue("mail.send", connection=db)
+    (job,) = take(db, "default", 1, MINUTE, MINUTE, worker=Worker("shop-worker", version="42"))
+    finish(job, Done("1"))
+    with db.transaction() as connection:
+        connection.execute("update minutehand.dispatcher set capacity = 50, ticked = now()")
+        connection.execute("insert into minutehand.budgets values ('default', 5, now())")
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/system")
+
+    expect(page.get_by_role("region", name="Capacity")).to_contain_text("1 used, 49 free of 50")
+    expect(page.get_by_role("table", name="Reduced budgets").locator(ROWS)).to_contain_text("default")
+    expect(page.get_by_role("table", name="Workers").locator(ROWS)).to_contain_text("42")
+    expect(page.get_by_role("region", name="Versions")).to_contain_text("as the library requires")
+    expect(page.get_by_role("table", name="Problems and warnings").locator(ROWS).first).to_contain_text(
+        "autovacuum"
+    )
 
 
 def test_audit_lists_changes_and_filters_them(page: Page, serve: Serve, db: Database) -> None:

@@ -19,7 +19,7 @@ IN_THE_RUNTIME = {"boto3", "botocore"}
 # Used only if the team's own layers contain them.
 OPTIONAL = {"asyncpg", "django", "opentelemetry", "psycopg2", "sqlalchemy"}
 # Packages of the library that no function needs.
-ELSEWHERE = {"cli", "doctor", "local", "project", "stack", "testing"}
+ELSEWHERE = {"cli", "local", "project", "stack", "testing"}
 FIXTURES = Path("integrations/django/testing.py")
 
 

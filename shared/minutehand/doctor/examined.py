@@ -17,7 +17,7 @@ def this_machine() -> datetime:
 
 @dataclass
 class ExaminedDatabase:
-    """A database, a second session, and the limits to check against.
+    """A database, a second session if there is one, and the limits to check against.
 
     `capacity` is the number of workers that may connect at the same time, `longest_transaction` the time
     that a transaction may be open. `stacked` means that a dispatcher on AWS serves this database.
@@ -25,7 +25,7 @@ class ExaminedDatabase:
     """
 
     database: Database
-    another: Database
+    another: Database | None
     capacity: int
     longest_transaction: timedelta = timedelta(seconds=60)
     stacked: bool = False

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from minutehand.database import Database
 from minutehand.doctor.examined import ExaminedDatabase
 from minutehand.doctor.finding import Opinion, ok, problem, skipped, warning
 from minutehand.settings import prepares
@@ -76,7 +77,9 @@ def login(examined: ExaminedDatabase) -> Opinion:
 
 def pooler(examined: ExaminedDatabase) -> Opinion:
     """Whether there is a transaction pooler, as far as a client can tell."""
-    if _shared(examined):
+    if examined.another is None:
+        return skipped("a second session is required; run: minutehand doctor")
+    if _shared(examined, examined.another):
         return ok(f"a transaction pooler{_which(examined)}: two clients shared a server connection")
     if examined.wire.process == _process(examined):
         return ok("no pooler; each worker holds a server connection")
@@ -172,12 +175,12 @@ def _process(examined: ExaminedDatabase) -> int:
     return process
 
 
-def _shared(examined: ExaminedDatabase) -> bool:
+def _shared(examined: ExaminedDatabase, another: Database) -> bool:
     """Whether a second client gets the server process that has just answered the first."""
     for _ in range(TRIES):
         process = _process(examined)
-        with examined.another.transaction():
-            if examined.another.run("examine_process")[0]["process"] == process:
+        with another.transaction():
+            if another.run("examine_process")[0]["process"] == process:
                 return True
     return False
 

@@ -69,7 +69,7 @@ as $$
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days shares', null),
-        ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused', null),
+        ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused budget_at', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),

@@ -33,7 +33,7 @@ WORKER_AND_OPERATORS = """
 BOTH_OPERATORS = """
     cancel cancel_running delete delete_finished delete_upcoming durations edit failures find_finished find_served
     history search_jobs search_dead count_states failures_by_cause
-    list_attempts list_audit list_events list_queues promote record_audit replace_payloads reschedule retry
+    list_attempts system_versions list_audit list_events list_queues promote record_audit replace_payloads reschedule retry
     unblock_group usage why_actor why_latest
 """
 OPERATOR = """
@@ -56,6 +56,8 @@ MAY: dict[str, tuple[str, ...]] = {
             "top_queues",
             "top_state",
             "depths",
+            "system_budgets",
+            "system_state",
         ],
         ("worker", "operator"),
     ),

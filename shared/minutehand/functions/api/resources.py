@@ -23,6 +23,7 @@ RESOURCES = {
     "me": ("attention",),
     "controls": ("controls",),
     "schedules": ("schedules",),
+    "system": ("system",),
     "health": ("health",),
     "console": ("console",),
     "": ("console",),

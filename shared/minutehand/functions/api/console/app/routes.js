@@ -8,4 +8,5 @@ export const routes = [
   { path: "schedules", title: "Schedules", icon: "clock", key: "s", load: () => import("../pages/schedules.js") },
   { path: "batches", title: "Batches", icon: "batches", key: "b", load: () => import("../pages/batches.js") },
   { path: "audit", title: "Audit", icon: "audit", key: "a", load: () => import("../pages/audit.js") },
+  { path: "system", title: "System", icon: "system", key: "y", load: () => import("../pages/system.js") },
 ];

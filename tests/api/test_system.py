@@ -24,13 +24,15 @@ def test_system_before_the_first_tick(api):
 def test_system_shows_what_is_used_and_free(api, jobs, running):
     with jobs.transaction() as connection:
         connection.execute("update minutehand.dispatcher set capacity = 50, ticked = now(), since = now()")
-        connection.execute("insert into minutehand.budgets values ('default', 5, now()), ('old', 5, '2020-01-01')")
+        connection.execute(
+            "insert into minutehand.budgets values ('default', 5, now()), ('old', 5, '2020-01-01')"
+        )
     system = api.get("/system").json()
     (budget,) = system["budgets"]
 
     assert system["capacity"] == {"limit": 50, "used": 1, "free": 49}
     assert (budget["queue"], budget["budget"], budget["used"], budget["free"]) == ("default", 5, 1, 4)
-    assert system["ticks"]["last"] == system["ticks"]["previous"] != None
+    assert system["ticks"]["last"] == system["ticks"]["previous"] is not None
 
 
 def test_system_lists_the_versions_of_workers(api, jobs):

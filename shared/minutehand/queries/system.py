@@ -76,9 +76,7 @@ async def system(executor: Executor) -> System:
     """
     (state,) = await executor.run("system_state", limit=COUNTED)
     budgets = (
-        await executor.run(
-            "system_budgets", limit=COUNTED, queues=MAX_BUDGETS, capacity=state["capacity"]
-        )
+        await executor.run("system_budgets", limit=COUNTED, queues=MAX_BUDGETS, capacity=state["capacity"])
         if state["capacity"] is not None
         else []
     )

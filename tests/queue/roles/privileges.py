@@ -33,7 +33,8 @@ WORKER_AND_OPERATORS = """
 BOTH_OPERATORS = """
     cancel cancel_running delete delete_finished delete_upcoming durations edit failures find_finished find_served
     history search_jobs search_dead count_states failures_by_cause
-    list_attempts system_versions list_audit list_events list_queues promote record_audit replace_payloads reschedule retry
+    list_attempts list_audit list_events list_queues promote record_audit replace_payloads reschedule retry
+    system_versions
     unblock_group usage why_actor why_latest
 """
 OPERATOR = """

@@ -18,7 +18,9 @@ class Ticks(BaseModel):
 
     last: datetime | None
     previous: datetime | None
-    swept: datetime | None = Field(description="the latest sweep, which corrects where ticks look for due jobs")
+    swept: datetime | None = Field(
+        description="the latest sweep, which corrects where ticks look for due jobs"
+    )
     alarm_failed: datetime | None = Field(
         description="in mode `sleep`: when a tick could not create the alarm of the next one"
     )
@@ -41,7 +43,9 @@ class SystemBudget(BaseModel):
     budget: int = Field(description="how many of its jobs may be offered or running now")
     used: int
     free: int
-    lapsed: datetime = Field(description="when offers lapsed the last time; ten minutes later the budget grows")
+    lapsed: datetime = Field(
+        description="when offers lapsed the last time; ten minutes later the budget grows"
+    )
 
 
 class SystemWorker(BaseModel):

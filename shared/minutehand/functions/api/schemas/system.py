@@ -154,7 +154,7 @@ SYSTEM = {
             "check": "late",
             "verdict": "problem",
             "found": "queue mail has a job that is due for 240 s",
-            "advice": "see last-tick; if it is ok, the capacity is used up or workers fail: minutehand ls --state running",
+            "advice": "see last-tick; without a dispatcher, run: minutehand work --queue mail",
         }
     ],
 }

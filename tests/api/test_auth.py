@@ -75,6 +75,17 @@ def test_short_token_is_ignored_and_logged(call, monkeypatch, problem, log):
     assert call(authorization=f"Bearer {TOKEN}").get("/jobs").status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/jobs", "/health", "/console"])
+def test_local_api_with_tokens_rejects_other_sites(local, token, problem, path):
+    bearer = {"authorization": f"Bearer {TOKEN}"}
+    assert local("127.0.0.1", **bearer).get(path).status_code == 200
+
+    problem(local("127.0.0.1", "rebound.example:8080", **bearer).get(path), 403)
+    if path == "/jobs":
+        problem(local("127.0.0.1", **bearer, origin="http://evil.example").get(path), 403)
+        problem(local("127.0.0.1", **bearer, sec_fetch_site="cross-site").get(path), 403)
+
+
 def test_short_token_does_not_open_the_local_api(local, monkeypatch, problem):
     monkeypatch.setenv("MINUTEHAND_API_TOKENS", "short")
 

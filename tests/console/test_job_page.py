@@ -1,6 +1,7 @@
 """The page of a job: why, timeline, attempts and values, which follow the job, and its changes."""
 
 from datetime import timedelta
+from urllib.parse import unquote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -30,6 +31,19 @@ def change(page: Page, verb: str) -> None:
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+def log_link(page: Page) -> str:
+    """Return the decoded link to the logs of an attempt."""
+    link: str = page.evaluate("""async () => {
+        const main = document.querySelector("script[type=module]").src;
+        (await import(new URL("role.js", main))).caller.set({ region: "eu-central-1" });
+        const { logLink } = await import(new URL("../pages/job/attempts.js", main));
+        const at = "2026-11-23T08:00:00Z";
+        return logLink({ worker: "shop-worker", request: "r'1", started: at, ended: at });
+    }""")
+    assert link.startswith("https://eu-central-1.console.aws.amazon.com/cloudwatch/home?region=eu-central-1#")
+    return unquote(unquote(link.replace("$", "%")).replace("*", "%"))
+
+
 def test_job_says_why_it_waits_and_follows_its_changes(page: Page, serve: Serve, db: Database) -> None:
     job = enqueue("mail.send", queue="mail", connection=db).id
     pause(db, queue="mail", reason=SCRIPT)
@@ -46,6 +60,9 @@ def test_job_says_why_it_waits_and_follows_its_changes(page: Page, serve: Serve,
     page.evaluate(NOW)
     expect(page.locator("h1 .state")).to_have_text("done")
     expect(page.locator(".timeline")).to_contain_text("Attempt 1 done")
+    expect(page.locator(".timeline")).not_to_contain_text("+0 ms")
+    assert '@requestId = "r\'1"' in log_link(page)
+    assert "source~(~'/aws/lambda/shop-worker)" in log_link(page)
 
 
 def test_job_is_rescheduled_edited_promoted_and_cancelled(page: Page, serve: Serve, db: Database) -> None:

@@ -78,11 +78,10 @@ def test_disabled_autovacuum_is_found(new_database: NewDatabase, examine: Examin
 
 
 def test_old_server_version_is_found(installation: Installation) -> None:
-    examined = ExaminedDatabase(Database(installation.url), Database(installation.url), 50)
+    examined = ExaminedDatabase(Database(installation.url), None, 50)
     examined.query("examine_server").update(version=140012, named="14.12")
     findings = {finding.check: finding for finding in examine_database(examined)}
     examined.database.close()
-    examined.another.close()
 
     assert complaints(findings) == {"version"}
     assert findings["version"].found == "PostgreSQL 14.12"

@@ -3,7 +3,8 @@
     MINUTEHAND_API_TOKENS          bearer tokens of at least 16 characters, comma-separated, several while they are
                                    rotated. A token may name its owner: see `callers`
     MINUTEHAND_API_TOKENS_SECRET   the secret that contains the tokens, as an alternative
-    MINUTEHAND_LOCAL               1 opens an API without tokens to the loopback, but never in Lambda
+    MINUTEHAND_LOCAL               1 opens an API without tokens to the loopback, but never in Lambda; with or without
+                                   tokens, it rejects requests that pages of other sites make there
 
 A request that API Gateway's authorizer (JWT, IAM, Lambda) accepted is accepted here.
 """
@@ -72,7 +73,9 @@ def set_caller(scope: Scope, caller: Caller, authenticated: bool) -> None:
 
 
 def open_caller(scope: Scope) -> tuple[Caller, bool]:
-    """Return the caller of an open path, and whether it is authenticated."""
+    """Return the caller of an open path, and whether it is authenticated; raise ApiError for another site's host."""
+    if _is_local(scope):
+        _reject_other_hosts(Headers(scope=scope))
     try:
         return authenticate(scope), True
     except ApiError:
@@ -83,6 +86,9 @@ def authenticate(scope: Scope) -> Caller:
     """Return the caller of a request; raise ApiError if it is not authenticated."""
     if caller := authorized_caller(scope):
         return caller
+    local = _is_local(scope)
+    if local:
+        _reject_other_sites(Headers(scope=scope), scope["method"])
     try:
         entries = [entry.strip() for entry in secret("MINUTEHAND_API_TOKENS").split(",") if entry.strip()]
     except ConfigurationError as error:
@@ -92,8 +98,7 @@ def authenticate(scope: Scope) -> Caller:
         ) from None
     if entries:
         return _bearer(scope, entries)
-    if _is_local(scope):
-        _reject_other_sites(Headers(scope=scope), scope["method"])
+    if local:
         return Caller()
     raise ApiError(
         CLOSED,
@@ -141,14 +146,19 @@ def _is_local(scope: Scope) -> bool:
 
 
 def _reject_other_sites(headers: Headers, method: str) -> None:
-    """Reject requests that another web site makes through the user's browser to an API without tokens."""
-    if _host(headers.get("host", "")) not in LOCAL_HOSTS:
-        raise ApiError(FOREIGN, "The host must be localhost, 127.0.0.1 or [::1].")
+    """Reject requests that another web site makes through the user's browser to a local API."""
+    _reject_other_hosts(headers)
     same_origin = headers.get("origin") in (None, f"http://{headers['host']}")
     if not same_origin or headers.get("sec-fetch-site", "none") not in SAFE_SITES:
         raise ApiError(FOREIGN, "Pages of other sites must not call the local API.")
     if method not in SAFE_METHODS and media_type(headers) != "application/json":
         raise ApiError(NOT_JSON, "Send the header `Content-Type: application/json`.")
+
+
+def _reject_other_hosts(headers: Headers) -> None:
+    """Reject a host name of another site, which that site may resolve to the loopback (DNS rebinding)."""
+    if _host(headers.get("host", "")) not in LOCAL_HOSTS:
+        raise ApiError(FOREIGN, "The host must be localhost, 127.0.0.1 or [::1].")
 
 
 def _host(authority: str) -> str:

@@ -11,6 +11,9 @@ FOLDER = Path(__file__).parent / "console"
 STYLES = "styles.css"
 MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css"}
 VERSION_CHARACTERS = 12
+# "/jobs/ID"; a page's address contains everything else as its query.
+MAX_DEPTH = 2
+MAX_PATH = 200
 
 
 @cache
@@ -33,6 +36,11 @@ def version() -> str:
 def media_type(name: str) -> str:
     """Return the content type of a file."""
     return f"{MEDIA_TYPES[PurePosixPath(name).suffix]}; charset=utf-8"
+
+
+def is_page(path: str) -> bool:
+    """Return whether a decoded path below /console may be that of a page: no page has a longer one."""
+    return len(path) <= MAX_PATH and path.count("/") <= MAX_DEPTH
 
 
 def index(path: str) -> bytes:

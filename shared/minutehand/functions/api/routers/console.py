@@ -16,6 +16,11 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
 }
 IMMUTABLE = {"Cache-Control": "public, max-age=31536000, immutable"}
+# Without a link, because the decoded path does not show how far below /console the browser is.
+NO_PAGE = (
+    "<!doctype html><html lang=en><title>Page not found</title>"
+    "<h1>There is no page at this address</h1><p>Remove what follows /console from the address."
+)
 NOT_SERVED = ProblemType(404, "not-found", "The page does not exist")
 
 router = APIRouter(include_in_schema=False)
@@ -49,6 +54,8 @@ def serve_page(request: Request) -> Response:
     """Serve the page that shows every view. It contains no data, and asks for a token if the API requires one."""
     _check_served()
     path = request.scope["path"].removeprefix(request.scope.get("root_path", "")).removeprefix("/console")
+    if not console_files.is_page(path):
+        return Response(NO_PAGE, 404, media_type="text/html; charset=utf-8", headers=HEADERS)
     return Response(console_files.index(path), media_type="text/html; charset=utf-8", headers=HEADERS)
 
 

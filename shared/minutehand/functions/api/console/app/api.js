@@ -7,7 +7,11 @@ const TOKEN = "token";
 const SKEW_MS = 10_000;
 const UNREACHABLE = "The API cannot be reached. Retrying.";
 
+// False, or why the caller must sign in.
 export const signIn = store(false);
+// Grows when the API answers again after it could not be reached.
+export const recoveries = store(0);
+let reached = true;
 // The database's clock is the only clock: times are relative to the server's, not to this machine's.
 let skew = 0;
 export const now = () => Date.now() + skew;
@@ -24,6 +28,13 @@ export function setToken(token) {
   signIn.set(false);
 }
 
+// `minutehand console` prints an address with the secret of its session as the fragment, which no server receives.
+const session = /^#session=([\w-]+)$/.exec(location.hash);
+if (session) {
+  sessionStorage.setItem(TOKEN, session[1]);
+  history.replaceState(null, "", location.pathname + location.search);
+}
+
 export async function request(path, { method = "GET", body, signal, exact = false } = {}) {
   const token = sessionStorage.getItem(TOKEN);
   const response = await send(path, method, body, signal, token);
@@ -32,7 +43,8 @@ export async function request(path, { method = "GET", body, signal, exact = fals
     // The caller has signed in, or out, since the request was sent.
     if (sessionStorage.getItem(TOKEN) !== token) return request(path, { method, body, signal, exact });
     sessionStorage.removeItem(TOKEN);
-    signIn.set(true);
+    // Requests that were sent again without the token are not the reason.
+    if (!signIn.get()) signIn.set({ rejected: Boolean(token) });
     throw new Problem("Sign in with an API token.", 401);
   }
   const content = parse(await response.text(), exact ? exactly : undefined);
@@ -48,9 +60,13 @@ async function send(path, method, body, signal, token) {
   if (method !== "GET") headers["Content-Type"] = "application/json";
   const content = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
   try {
-    return await fetch(root + path, { method, headers, body: content, signal });
+    const response = await fetch(root + path, { method, headers, body: content, signal });
+    if (!reached) recoveries.set((count) => count + 1);
+    reached = true;
+    return response;
   } catch (error) {
     if (error.name === "AbortError") throw error;
+    reached = false;
     throw new Problem(UNREACHABLE);
   }
 }

@@ -1,10 +1,11 @@
 // Live data: loads again every few seconds while the page is visible and updates are not paused. The slower the answers, the
 // longer the pauses: loads of a page take at most a tenth of the time together, so that they never burden a slow database.
 import { useCallback, useEffect, useRef, useState } from "../vendor/preact.js";
-import { signIn } from "./api.js";
+import { recoveries, signIn } from "./api.js";
 import { store } from "./store.js";
 
 const EVERY_MS = 5000;
+const RETRY_MS = 5000;
 const PART = 10;
 
 let followed = 0;
@@ -32,6 +33,7 @@ function follow(load, every, show) {
   let timer;
   let running = false;
   let rested = 0;
+  let failed = false;
   // The first load may wait for a cold start.
   let again = false;
   const run = async () => {
@@ -41,15 +43,17 @@ function follow(load, every, show) {
     const begun = performance.now();
     try {
       const data = await load(control.signal);
+      failed = false;
       if (!control.signal.aborted) show({ data, error: null, at: Date.now() });
     } catch (error) {
+      failed = true;
       if (!control.signal.aborted && error.name !== "AbortError") show({ error });
     }
     running = false;
     const rest = again ? restAfter(performance.now() - begun, followed) : 0;
     again = true;
     rested = performance.now() + rest;
-    if (!control.signal.aborted && every) timer = setTimeout(tick, Math.max(every, rest));
+    if (!control.signal.aborted && every) timer = setTimeout(tick, Math.max(failed ? Math.min(every, RETRY_MS) : every, rest));
   };
   const tick = () => (document.hidden || !live.get() || signIn.get() ? null : run());
   // A page that is shown again loads at once, unless it still rests.
@@ -59,7 +63,7 @@ function follow(load, every, show) {
     timer = setTimeout(tick, Math.max(0, rested - performance.now()));
   };
   followed += every ? 1 : 0;
-  const stops = [live.follow(() => every && tick()), signIn.follow((open) => open || run()), reloads.follow(run)];
+  const stops = [live.follow(() => every && tick()), signIn.follow((open) => open || run()), reloads.follow(run), recoveries.follow(() => failed && run())];
   document.addEventListener("visibilitychange", wake);
   run();
   return () => {

@@ -84,13 +84,15 @@ const Broken = ({ fault }) => html`<${Page} title="The page cannot be shown">
 const stay = (event) => (event.type === "close" ? event.target.showModal() : event.preventDefault());
 
 function SignIn() {
-  if (!signIn.use()) return null;
+  const reason = signIn.use();
+  if (!reason) return null;
   const submit = (event) => {
     event.preventDefault();
     setToken(new FormData(event.target).get("token"));
   };
   return html`<${Dialog} title="Sign in" onClose=${stay}>
     <form onSubmit=${submit}>
+      ${reason.rejected && html`<p class="problem" role="alert">The API rejected the token. If it is the session of minutehand console, start the command again.</p>`}
       <label>API token <input name="token" type="password" autocomplete="off" required autofocus /></label>
       <p class="hint">The token is kept until you close this tab.</p>
       <div class="actions"><button class="first">Sign in</button></div>

@@ -11,6 +11,9 @@ import { toast } from "../app/toasts.js";
 import { count, Empty, Fault, Page, plural, SHORT_ID, Skeleton } from "../app/ui.js";
 
 const WINDOWS = { "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days" };
+// Jobs of one request.
+const AT_ONCE = 1000;
+const AT_A_RATE = 10_000;
 const CHART = { width: 96, height: 24 };
 
 export default function Failures({ query }) {
@@ -68,11 +71,11 @@ function retryAll({ filter, type, kind }) {
     fields: html`<label>Jobs per minute <input name="per_minute" type="number" min="1" placeholder="all at once" /></label>`,
     preview: async () => {
       const { count: jobs, more } = await post("/jobs/matching", { ...asked, dry_run: true });
-      return { count: jobs || more, view: `${more ? "At least " : ""}${plural(jobs, "job")} will be retried.` };
+      return { count: jobs || more, view: `${more ? "At least " : ""}${plural(jobs, "job")} will be retried${more || jobs > AT_A_RATE ? `, at a rate the newest ${count(AT_A_RATE)} of them` : ""}.` };
     },
     run: async ({ per_minute }, progress) => {
-      const changed = await retryUntilEnd({ ...asked, dry_run: false, ...(per_minute ? { per_minute: Number(per_minute) } : {}) }, progress);
-      toast(`${plural(changed, "job")} retried.`, { kind: "good" });
+      const { changed, left } = await retryUntilEnd({ ...asked, dry_run: false, ...(per_minute ? { per_minute: Number(per_minute) } : {}) }, progress);
+      toast(`${plural(changed, "job")} retried${left ? `, ${left} left. Retry them when these have run` : ""}.`, { kind: left ? "bad" : "good" });
       reload();
     },
   });
@@ -83,10 +86,15 @@ async function retryUntilEnd(asked, progress) {
   let changed = 0;
   let after = null;
   do {
-    const result = await post("/jobs/matching", { ...asked, after, limit: asked.per_minute ? 10000 : 1000 });
+    const result = await post("/jobs/matching", { ...asked, after, limit: asked.per_minute ? AT_A_RATE : AT_ONCE });
     changed += result.changed;
-    after = asked.per_minute ? null : result.after;
+    after = result.after;
     progress(`${plural(changed, "job")} retried …`);
-  } while (after);
-  return changed;
+  } while (after && !asked.per_minute);
+  return { changed, left: after ? await countLeft(asked) : "" };
+}
+
+async function countLeft({ verb, filter }) {
+  const { count: jobs, more } = await post("/jobs/matching", { verb, filter, dry_run: true });
+  return jobs || more ? `${more ? "at least " : ""}${count(jobs)}` : "";
 }

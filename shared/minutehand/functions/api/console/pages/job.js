@@ -58,7 +58,7 @@ function facts(job) {
   const filter = (name, value = job[name]) => value && html`<a href=${link("jobs", { [name]: value })}>${value}</a>`;
   return {
     queue: filter("queue"), kind: filter("kind"), key: filter("key"), group: filter("group"), tenant: job.tenant,
-    batch: job.batch && html`<a href=${link(`batches/${job.batch}`)}>${job.batch}</a>`,
+    batch: job.batch && html`<a href=${link("jobs", { batch: job.batch })}>${job.batch}</a>`,
     schedule: job.schedule && html`<a href=${link("schedules", { name: job.schedule })}>${job.schedule}</a>`,
     priority: filter("priority", String(job.priority)), attempts: `${job.attempts} of ${job.max_attempts}`,
     enqueued: html`<${Time} at=${job.enqueued} exact />`,

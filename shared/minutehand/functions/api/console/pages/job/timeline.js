@@ -22,7 +22,8 @@ export function Timeline({ job, attempts }) {
 function wait(before, step) {
   if (!step.at) return null;
   if (Date.parse(step.at) > now()) return html`<em>${relative(step.at)}</em>`;
-  if (!before?.at || Date.parse(step.at) < Date.parse(before.at)) return null;
+  // The browser's times have milliseconds.
+  if (!before?.at || Date.parse(step.at) <= Date.parse(before.at)) return null;
   return html`<em>+${between(before.at, step.at)}</em>`;
 }
 

@@ -3322,7 +3322,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days shares', null),
-        ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused', null),
+        ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused budget_at', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),
@@ -5988,6 +5988,7 @@ REVOKE ALL ON FUNCTION minutehand.bounds_left(bounds minutehand.bound[], jobs mi
 REVOKE ALL ON FUNCTION minutehand.bounds_of(jobs minutehand.counted_job[], bounds minutehand.bound[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.budget_at(budget integer, lapsed timestamp with time zone, moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.budget_at(budget integer, lapsed timestamp with time zone, moment timestamp with time zone) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.budget_at(budget integer, lapsed timestamp with time zone, moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.busy(bound minutehand.bound) FROM PUBLIC;

@@ -34,6 +34,8 @@ AnyOutcome = TypeVar("AnyOutcome", bound=Outcome)
 
 # The database's calendar ends in the year 9999.
 LONGEST_DELAY = timedelta(days=2_880_000)
+# One job must not stop a group for longer.
+LONGEST_HOLD = timedelta(days=1)
 # The least value of max_result: a smaller result always fits.
 SMALLEST_LIMIT = 16384
 
@@ -151,11 +153,11 @@ def _write_of(claim: Claim, outcome: Outcome) -> Write:
     match without_large_result(claim, outcome):
         case Done(result, error):
             return Write(claim, "done", result, error)
-        case Failed(error, delay, _, result) if _comes_back(claim, outcome):
+        case Failed(error, delay, _, result, hold) if _comes_back(claim, outcome):
             wait = delay if delay is not None else claim.retry.wait(claim.attempt)
-            return Write(claim, "retrying", result, error, _bounded(wait))
-        case Failed(error, _, _, result):
-            return Write(claim, "dead", result, error)
+            return Write(claim, "retrying", result, error, _bounded(wait), hold=_hold(hold))
+        case Failed(error, _, _, result, hold):
+            return Write(claim, "dead", result, error, hold=_hold(hold))
         case Cancelled(error, result):
             return Write(claim, "cancelled", result, error)
         case Snoozed(delay):
@@ -164,6 +166,10 @@ def _write_of(claim: Claim, outcome: Outcome) -> Write:
             return Write(claim, "released", None, error, _bounded(delay), 1)
         case other:
             raise AssertionError(f"{other} has been written")
+
+
+def _hold(hold: timedelta | None) -> timedelta | None:
+    return None if hold is None else min(_bounded(hold), LONGEST_HOLD)
 
 
 def _bounded(delay: timedelta) -> timedelta:

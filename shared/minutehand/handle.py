@@ -108,7 +108,7 @@ def _outcome_of(error: BaseException) -> Outcome:
         case MismatchError() | Fail():
             return Failed(_stored(error), final=True)
         case RetryAfter():
-            return Failed(_stored(error), delay=error.delay)
+            return Failed(_stored(error), delay=error.delay, hold=error.delay)
         case _:
             return Failed(_stored(error))
 

@@ -131,6 +131,15 @@ def test_tenant_gets_a_weight(api, problem):
     problem(api.post("/controls/share", json={"tenant": "acme", "weight": 0}), 422)
 
 
+def test_group_gets_a_breaker(api, problem):
+    body = {"per": "group", "queue": "sync", "break_after": 5, "break_for": "PT2M"}
+    made = api.post("/controls/limit", json=body).json()
+
+    assert (made["break_after"], made["break_for"]) == (5, 120)
+    assert [each["open"] for each in api.get("/controls").json()["controls"]] == [0]
+    problem(api.post("/controls/limit", json={"queue": "sync", "break_after": 5}), 422)
+
+
 def test_kind_is_limited(api, jobs, problem):
     assert api.post("/controls/limit", json={"kind": "slow", "limit": 2}).json()["limit"] == 2
     assert [each.limit for each in list_controls(jobs)] == [2]

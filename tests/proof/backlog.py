@@ -195,7 +195,9 @@ class Stock:
             "check_claim": claim,
             "set_pause": named | {"until": None, "reason": None},
             "set_limit": named
-            | dict.fromkeys(["rate", "period", "burst", "in_order", "on_dead", "reason"])
+            | dict.fromkeys(
+                ["rate", "period", "burst", "in_order", "on_dead", "break_after", "break_for", "reason"]
+            )
             | {"limit": 1},
             "unblock_group": {"queue": "default", "tenant": "", "group": "a"},
             "set_share": {"tenant": "small", "queue": "other", "weight": 3},

@@ -18,6 +18,7 @@ ATTEMPTS_OF_A_WORKER = {
     "seconds": [0.5],
     "results": None,
     "errors": None,
+    "holds": None,
     **{name: ATTEMPT[name] for name in ("worker", "request", "memory_mb", "version")},
 }
 JOB_OPTIONS = """

@@ -19,7 +19,7 @@ class Write:
     """How an attempt ends, as a finishing statement stores it.
 
     A job with a `delay` comes back after it, and `refund` is how many attempts it gets back. Any other job ends, and
-    `next` is the nominal time of its next occurrence.
+    `next` is the nominal time of its next occurrence. The job's group waits for `hold`.
     """
 
     claim: Claim
@@ -29,6 +29,7 @@ class Write:
     delay: timedelta | None = None
     refund: int = 0
     next: datetime | None = None
+    hold: timedelta | None = None
 
 
 def attempt_columns(writes: Sequence[Write]) -> dict[str, Any]:
@@ -41,6 +42,7 @@ def attempt_columns(writes: Sequence[Write]) -> dict[str, Any]:
         "seconds": plain_array([claim.lease.ran for claim in claims]),
         "results": column([stored_result(write.claim, write.result) for write in writes]),
         "errors": column([error_text(write.error) for write in writes]),
+        "holds": column([write.hold for write in writes]),
         **_worker(claims[0].lease.worker),
     }
 

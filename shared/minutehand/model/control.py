@@ -13,7 +13,8 @@ PER = ("group", "key", "tenant")
 OnDead = Literal["block", "continue"]
 ON_DEAD = ("block", "continue")
 # What a limit declares.
-LIMITING = ("limit", "rate", "period", "burst", "in_order", "on_dead")
+LIMITING = ("limit", "rate", "period", "burst", "in_order", "on_dead", "break_after", "break_for")
+BREAK_FOR = timedelta(minutes=1)
 LONGEST_PERIOD = timedelta(days=31)
 MOST_STARTS = 1_000_000
 
@@ -27,10 +28,12 @@ class Control:
 
     `limit` is how many jobs may be offered or running at once. `rate` is how many may start in each `period`, and
     `burst` how many of them at the same time. With `in_order`, the jobs of a group start in the order of `run_at`, and
-    `on_dead` decides whether a dead job blocks the group.
+    `on_dead` decides whether a dead job blocks the group. After `break_after` consecutive failures, no job of the group
+    starts for `break_for`; then one at a time does, until one succeeds.
 
     `busy` is the number of jobs offered or running. With `per`, it is that of the group, key or tenant with most of
-    them, and `full` is how many of these have no room. `free_at` is when an exhausted rate allows the next start.
+    them, and `full` is how many of these have no room. `free_at` is when an exhausted rate or an open breaker allows
+    the next start, and `open` is how many groups have a breaker that is open or half open.
     """
 
     queue: str = ""
@@ -46,12 +49,15 @@ class Control:
     burst: int | None = None
     in_order: bool | None = None
     on_dead: OnDead | None = None
+    break_after: int | None = None
+    break_for: timedelta | None = None
     until: datetime | None = None
     reason: str | None = None
     changed: datetime | None = None
     busy: int | None = None
     full: int | None = None
     free_at: datetime | None = None
+    open: int | None = None
 
     @property
     def scope(self) -> str:
@@ -84,6 +90,9 @@ def _limits(control: Control) -> list[str]:
         texts.append(f"{control.rate} starts in {seconds:g} s, bursts of {control.burst}")
     if control.in_order:
         texts.append(f"in order, a dead job {'blocks' if control.on_dead == 'block' else 'is passed over'}")
+    if control.break_after is not None:
+        seconds = (control.break_for or timedelta()).total_seconds()
+        texts.append(f"a pause of {seconds:g} s after {control.break_after} failures in a row")
     return texts
 
 
@@ -106,11 +115,15 @@ def check_scope(
 def check_limit(scope: dict[str, str], **values: Any) -> dict[str, Any]:
     """Return what a limit declares, with defaults; raise InvalidJobError if that is nothing, or contradicts itself."""
     given = dict.fromkeys(LIMITING) | values
-    for name, least, most in (("limit", 0, 2**31 - 1), ("rate", 1, MOST_STARTS), ("burst", 1, MOST_STARTS)):
-        _check_integer(name, given[name], least, most)
-    if given["limit"] is None and given["rate"] is None and not given["in_order"]:
-        raise InvalidJobError("limit_is_set", "expected at least one of limit, rate and in_order")
+    _check_integer("limit", given["limit"], 0, 2**31 - 1)
+    for name in ("rate", "burst", "break_after"):
+        _check_integer(name, given[name], 1, MOST_STARTS)
+    if all(given[name] is None for name in ("limit", "rate", "break_after")) and not given["in_order"]:
+        raise InvalidJobError(
+            "limit_is_set", "expected at least one of limit, rate, in_order and break_after"
+        )
     _check_rate(given)
+    _check_breaker(scope, given)
     if given["in_order"] and (
         scope["kind"] or scope["key"] or not (scope["group"] or scope["per"] == "group")
     ):
@@ -119,8 +132,31 @@ def check_limit(scope: dict[str, str], **values: Any) -> dict[str, Any]:
         )
     if given["on_dead"] is not None and (not given["in_order"] or given["on_dead"] not in ON_DEAD):
         raise InvalidJobError("order_ends", "on_dead must be block or continue, and requires in_order")
-    defaults = {"burst": given["rate"], "on_dead": "continue" if given["in_order"] else None}
+    defaults = {
+        "burst": given["rate"],
+        "on_dead": "continue" if given["in_order"] else None,
+        "break_for": BREAK_FOR if given["break_after"] else None,
+    }
     return {name: defaults.get(name) if value is None else value for name, value in given.items()}
+
+
+def _check_breaker(scope: dict[str, str], given: dict[str, Any]) -> None:
+    pause = given["break_for"]
+    if pause is not None and (
+        not isinstance(pause, timedelta)
+        or given["break_after"] is None
+        or not timedelta(seconds=1) <= pause <= LONGEST_PERIOD
+    ):
+        raise InvalidJobError(
+            "break_is_bounded",
+            f"break_for must be a timedelta from 1 s to 31 days with break_after, got {pause!r}",
+        )
+    if given["break_after"] is not None and (
+        scope["kind"] or scope["key"] or not (scope["group"] or scope["per"] == "group")
+    ):
+        raise InvalidJobError(
+            "breaker_is_of_groups", "break_after requires a group, or per group, and neither a kind nor a key"
+        )
 
 
 def _check_rate(given: dict[str, Any]) -> None:

@@ -33,7 +33,10 @@ class Fail(Exception):
 
 
 class RetryAfter(Exception):
-    """Raise it to fail this attempt and choose the time of the next one, like a `Retry-After` header."""
+    """Raise it to fail this attempt and choose the time of the next one, like a `Retry-After` header.
+
+    If the job has a group, no job of the group starts until then.
+    """
 
     def __init__(
         self, after: timedelta | datetime, message: str = "retry later", *, result: object = None
@@ -89,13 +92,14 @@ class Done:
 class Failed:
     """The handler failed. The job is retried after `delay`, or by its strategy; if `final`, it is dead.
 
-    `result` is the progress so far, as JSON text.
+    `result` is the progress so far, as JSON text. The job's group, if it has one, starts no job for `hold`.
     """
 
     error: Error = field(repr=False)
     delay: timedelta | None = None
     final: bool = False
     result: str | None = field(default=None, repr=False)
+    hold: timedelta | None = None
 
 
 @dataclass(frozen=True)

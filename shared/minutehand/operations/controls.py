@@ -90,6 +90,8 @@ async def limit(
     burst: int | None = None,
     in_order: bool | None = None,
     on_dead: OnDead | None = None,
+    break_after: int | None = None,
+    break_for: timedelta | None = None,
     reason: str | None = None,
     actor: str | None = None,
 ) -> Control:
@@ -98,12 +100,22 @@ async def limit(
     At most `limit` of them are offered or running at once. At most `rate` start in each `period`, in bursts of up to
     `burst`, by default `rate`. `per` limits each group, key or tenant; a limit that names one of them, and has the same
     other names, takes its place for that one. With `in_order`, the jobs of a group start in the order of `run_at`; a
-    dead job blocks its group, or with `on_dead="continue"`, the default, is passed over.
+    dead job blocks its group, or with `on_dead="continue"`, the default, is passed over. After `break_after`
+    consecutive failed attempts, no job of the group starts for `break_for`, by default a minute; then one at a time
+    does, until one succeeds.
     Running jobs continue. A worker that exceeds its lease is not counted.
     """
     scope = check_scope(queue, kind, key, group, tenant, per=per)
     values = check_limit(
-        scope, limit=limit, rate=rate, period=period, burst=burst, in_order=in_order, on_dead=on_dead
+        scope,
+        limit=limit,
+        rate=rate,
+        period=period,
+        burst=burst,
+        in_order=in_order,
+        on_dead=on_dead,
+        break_after=break_after,
+        break_for=break_for,
     )
 
     async def change() -> Record:

@@ -50,6 +50,8 @@ def _row(control: Control) -> list[str]:
 def _use(control: Control) -> str:
     """Return what it counts: `3`, or of each group, key or tenant `up to 3, 2 full`, and when a rate is free again."""
     busy = str(control.busy) if not control.per else f"up to {control.busy}, {control.full} full"
+    if control.open:
+        busy += f", {control.open} paused by failures"
     return f"{busy}, next start {text.local(control.free_at)}" if control.free_at else busy
 
 

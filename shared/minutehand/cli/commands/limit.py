@@ -13,6 +13,10 @@ from minutehand.model.control import ON_DEAD
 from minutehand.operations import controls
 
 
+def _pause(context: click.Context, option: click.Parameter, value: str | None) -> timedelta | None:
+    return None if value is None else duration(value)
+
+
 @click.command()
 @click.argument("jobs", type=click.IntRange(0), required=False)
 @click.option("--rate", metavar="N/PERIOD", help="Start at most N jobs in each period, as in 100/1m or 5/s.")
@@ -27,6 +31,10 @@ from minutehand.operations import controls
     type=click.Choice(ON_DEAD),
     help="Whether a dead job blocks its ordered group.  [continue]",
 )
+@click.option(
+    "--break-after", type=click.IntRange(1), help="Pause a group after this many failures in a row."
+)
+@click.option("--break-for", callback=_pause, help="How long it pauses; then one job at a time starts.  [1m]")
 @click.option("--reason", help="Reason, shown in `controls` and the audit trail.")
 @per_option
 @scope_options
@@ -42,6 +50,7 @@ def limit(jobs: int | None, rate: str | None, form: str, **options: Any) -> None
       minutehand limit 1 --queue mail --key customer/4711
       minutehand limit 3 --per group --queue sync --rate 100/1m --burst 10
       minutehand limit 1 --per group --queue orders --in-order --on-dead block
+      minutehand limit --per group --queue sync --break-after 5 --break-for 2m
       minutehand limit 10 --group customer-4711 --queue sync
     """
     starts, period = (None, None) if rate is None else _rate(rate)

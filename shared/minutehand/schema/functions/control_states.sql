@@ -1,4 +1,4 @@
--- The state of controls: what they count, and when a rate allows the next start.
+-- The state of controls: what they count, which groups they hold back, and when a rate allows the next start.
 
 -- Returns the time from which a rate allows a start.
 create or replace function minutehand.rate_free_at(rate integer, period interval, burst integer, due timestamptz) returns timestamptz
@@ -9,9 +9,10 @@ $$;
 
 -- Returns the state of each pause and limit that the session's tenant may see. `busy` is the number of jobs offered or running under
 -- it; for a limit per group, key or tenant, that of the one with most of them, and "full" is how many of these have no room.
--- `free_at` is when an exhausted rate allows the next start, and the first of these times if the rate is of each group, key or tenant.
+-- `free_at` is when an exhausted rate allows the next start, or an open breaker a probe, and the first of these times if there are
+-- several. "open" is how many groups have a breaker that is open or half open.
 create or replace function minutehand.control_states(moment timestamptz)
-returns table (id bigint, busy bigint, "full" bigint, free_at timestamptz)
+returns table (id bigint, busy bigint, "full" bigint, free_at timestamptz, "open" bigint)
 language sql stable rows 10 security definer set search_path = minutehand, pg_temp
 as $$
     with control as materialized (
@@ -34,8 +35,14 @@ as $$
           from control c
           join minutehand.rates r on r.control = c.id and r.due > moment
          where minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
+    ), held as materialized (
+        select h.control as id, h.tenant || '/' || h.queue || '/' || h.group as value, case when h.until > moment then h.until end as free_at
+          from minutehand.held_groups(moment, null) h
+         where h.control is not null
     )
-    select c.id, coalesce(u.busy, 0), f.values, (select min(e.free_at) from exhausted e where e.id = c.id)
+    select c.id, coalesce(u.busy, 0), f.values,
+           (select min(w.free_at) from (select e.* from exhausted e union all select h.* from held h) w where w.id = c.id),
+           case when c.break_after is not null then (select count(*) from held h where h.id = c.id) end
       from control c
       left join lateral (
            select max(u.jobs) as busy
@@ -46,5 +53,7 @@ as $$
            select count(*) as values
              from (select u.value from used u where u.id = c.id and not u.starts and u.jobs >= c.max_running
                     union
-                   select e.value from exhausted e where e.id = c.id) w) f on c.per <> ''
+                   select e.value from exhausted e where e.id = c.id
+                    union
+                   select h.value from held h where h.id = c.id and h.free_at is not null) w) f on c.per <> ''
 $$;

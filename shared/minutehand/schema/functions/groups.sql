@@ -126,7 +126,7 @@ as $$
          where (f.tenants ? s.part) is not true
     ), filled as materialized (
         select b.value from unnest(bounds) b
-         where b.per = 'group' and b.value <> '' and b.free <= 0 and b.kind = '' and b.key = ''
+         where b.per in ('group', 'breaker') and b.value <> '' and b.free <= 0 and b.kind = '' and b.key = ''
     ), special as materialized (
         select exists (select from minutehand.controls c where c.in_order) as ordered,
                exists (select from minutehand.blocked_groups)

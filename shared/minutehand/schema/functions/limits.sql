@@ -3,6 +3,7 @@
 --   a bound       from a limit, a pause or a budget. `free` is how many more jobs it allows. With `starts` it is a rate and
 --                 counts jobs that start; others count the jobs that are offered or running
 --   a template    a bound per group, key or tenant; `free` is what each of them has
+--   a breaker     a template of which only the groups that it holds back have own bounds; see breakers.sql
 --   an own bound  of one group, key or tenant, which `value` names; it has the id of its template
 --
 -- Rates follow the generic cell rate algorithm (GCRA, ITU-T I.371): all that a rate needs is one stored time, that at which
@@ -68,6 +69,8 @@ declare
                   and n.key = case c.per when 'key' then substr(r.value, length(split_part(r.value, '/', 1) || split_part(r.value, '/', 2)) + 3)
                                          else c.key end)
          union all
+        select b from minutehand.breaker_bounds(moment, only_queue) b
+         union all
         -- A group without a limit runs one job at a time.
         select row(0, '', '', '', '', '', 'group', false, '', 1)::minutehand.bound);
 begin
@@ -97,6 +100,7 @@ as $$
                case when b.per = 'key' then j.key else b.key end as key,
                case when b.per = 'group' then j.group else b.group end as "group",
                case b.per when 'group' then j.tenant || '/' || j.queue || '/' || j.group
+                          when 'breaker' then j.tenant || '/' || j.queue || '/' || j.group
                           when 'key' then j.tenant || '/' || j.queue || '/' || j.key
                           when 'tenant' then j.tenant else '' end as value
           from scope s
@@ -108,11 +112,11 @@ as $$
                       and b.key = case when s.by_key then j.key else '' end
                       and b.group = case when s.by_group then j.group else '' end
          where (j.tenant <> '' or not s.by_tenant) and (j.key <> '' or not s.by_key) and (j.group <> '' or not s.by_group)
-           and case s.per when 'group' then j.group when 'key' then j.key when 'tenant' then j.tenant else '-' end <> ''
+           and case s.per when 'group' then j.group when 'breaker' then j.group when 'key' then j.key when 'tenant' then j.tenant else '-' end <> ''
     )
     select h.job, h.turn, h.visible, h.id, h.starts, h.value, h.free
       from hit h
-     where (h.per = '' or not exists (
+     where (h.per in ('', 'breaker') or not exists (
                 select from bound n
                  where n.per = '' and n.starts = h.starts and n.tenant = h.tenant and n.queue = h.queue and n.kind = h.kind
                    and n.key = h.key and n.group = h.group))

@@ -55,12 +55,18 @@ alter table minutehand.controls
     add in_order boolean,
     -- Whether a dead job of an ordered group blocks the group.
     add on_dead  text     constraint order_ends check (on_dead in ('block', 'continue') and in_order),
-    add limited  boolean  generated always as (num_nonnulls(max_running, rate, in_order) > 0) stored,
+    -- A circuit breaker: after how many consecutive failures a group pauses, and for how long.
+    add break_after integer  constraint break_after_is_at_least_1 check (break_after between 1 and 1000000),
+    add break_for   interval constraint break_is_bounded check (break_for between interval '1 s' and interval '31 days'),
+    add limited  boolean  generated always as (num_nonnulls(max_running, rate, in_order, break_after) > 0) stored,
     drop constraint controls_pkey,
     add primary key (tenant, queue, kind, key, "group", per),
     add constraint per_is_of_each check (not (per = 'group' and "group" <> '' or per = 'key' and key <> '' or per = 'tenant' and tenant <> '')),
     add constraint pause_is_not_per check (not paused or per = ''),
     add constraint rate_has_a_period check (num_nonnulls(rate, period, burst) in (0, 3)),
+    add constraint breaker_is_of_groups check
+        (num_nonnulls(break_after, break_for) in (0, 2)
+         and (break_after is null or kind = '' and key = '' and (per = 'group' or "group" <> ''))),
     add constraint order_is_of_groups check (in_order is null or kind = '' and key = '' and (per = 'group' or "group" <> ''));
 
 -- When the jobs of a rate would end if they had started evenly; of each group, key or tenant, for a limit per one of them.

@@ -8,9 +8,10 @@ with ended as (
            error = coalesce(e.error::minutehand.error, j.error)
       -- A list that is null stands for nulls.
       from unnest(%(ids)s::uuid[], %(acks)s::uuid[], %(outcomes)s::text[], %(seconds)s::float8[], %(results)s::text[],
-                  %(errors)s::text[], %(nexts)s::timestamptz[]) as e (id, ack, outcome, seconds, result, error, next)
+                  %(errors)s::text[], %(nexts)s::timestamptz[], %(holds)s::interval[])
+           as e (id, ack, outcome, seconds, result, error, next, hold)
      where j.deleted is null and j.id = any (%(ids)s::uuid[]) and j.id = e.id and e.ack in (j.ack, j.prior)
-    returning j.id, j.tenant, j.queue, j.kind, j.attempts, j.deleted, j.cancelling, j.error, j.batch, e.outcome, e.seconds, e.next,
+    returning j.id, j.tenant, j.queue, j.kind, j.attempts, j.deleted, j.cancelling, j.error, j.batch, j.group, e.outcome, e.seconds, e.next, e.hold,
               e.error as own_error, e.result as own_result
 ), history as (
     insert into minutehand.attempts
@@ -22,8 +23,12 @@ with ended as (
 ), counted as (
     -- Not evaluated for jobs without a batch.
     select minutehand.count_ends(array_agg(batch), array_agg(id), array_agg(outcome)) from ended where batch is not null having count(*) > 0
+), noted as (
+    -- Not evaluated for jobs without a group.
+    select minutehand.note_outcomes(array_agg(queue), array_agg(tenant), array_agg("group"), array_agg(outcome), array_agg(hold))
+      from ended where "group" is not null having count(*) > 0
 )
-select id, deleted, (select count(*) from counted) as counted,
+select id, deleted, (select count(*) from counted) as counted, (select count(*) from noted) as noted,
        -- A cancellation that came too late for this run still ends the recurrence.
        case when ended.next is not null and ended.cancelling is null
             then (select minutehand.create_occurrence(j, ended.next) from minutehand.jobs_live j where j.id = ended.id) end as next,

@@ -1,6 +1,6 @@
 -- Lists the pauses and limits that apply to a job, or to a queue as a whole, with the number of jobs offered or running
 -- under each, and who made the latest change of a pause among the last 1000 changes.
-select c.tenant, c.queue, c.kind, c.key, c.group, c.per, c.rate, c.period, c.burst, c.in_order, c.on_dead,
+select c.tenant, c.queue, c.kind, c.key, c.group, c.per, c.rate, c.period, c.burst, c.in_order, c.on_dead, c.break_after, c.break_for,
        c.paused and (c.until is null or c.until > clock_timestamp()) as paused, c.max_running as "limit",
        c.until, c.reason, c.changed, minutehand.busy(row(0, c.tenant, c.queue, c.kind, c.key, c.group, '', false, '', 0)::minutehand.bound) as busy
   from minutehand.controls c

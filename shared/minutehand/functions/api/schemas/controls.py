@@ -59,6 +59,10 @@ class LimitRequest(LimitTarget):
     on_dead: OnDead | None = Field(
         None, description="whether a dead job blocks its ordered group; the default is continue"
     )
+    break_after: Annotated[StrictInt, Field(ge=1, le=MOST_STARTS)] | None = Field(
+        None, description="after how many failures in a row a group pauses"
+    )
+    break_for: Duration = Field(None, description="how long it pauses; the default is a minute")
     reason: str | None = Field(None, max_length=1000, description="the reason")
 
 
@@ -86,6 +90,8 @@ class Control(BaseModel):
     burst: int | None = Field(description="how many may start at the same time")
     in_order: bool | None = Field(description="the jobs of a group start in the order of run_at")
     on_dead: OnDead | None = Field(description="whether a dead job blocks its ordered group")
+    break_after: int | None = Field(description="after how many failures in a row a group pauses")
+    break_for: float | None = Field(description="how long it pauses, in seconds")
     until: datetime | None
     reason: str | None = Field(description="the reason")
     changed: datetime
@@ -94,7 +100,10 @@ class Control(BaseModel):
         description="matching jobs that are offered or running; with per, those of the group, key or tenant with most",
     )
     full: int | None = Field(None, description="with per, how many groups, keys or tenants have no room")
-    free_at: datetime | None = Field(None, description="when an exhausted rate allows the next start")
+    free_at: datetime | None = Field(
+        None, description="when an exhausted rate or an open breaker allows the next start"
+    )
+    open: int | None = Field(None, description="how many groups have a breaker that is open or half open")
 
 
 class ControlFilter(StrictModel):
@@ -176,12 +185,15 @@ CONTROL = {
     "burst": None,
     "in_order": None,
     "on_dead": None,
+    "break_after": None,
+    "break_for": None,
     "until": None,
     "reason": "release",
     "changed": JOB["enqueued"],
     "busy": 2,
     "full": None,
     "free_at": None,
+    "open": None,
 }
 CONTROLS = {"controls": [CONTROL], "after": None}
 SHARE = {"tenant": "acme", "queue": "mail", "weight": 3}

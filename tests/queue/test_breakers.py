@@ -1,0 +1,191 @@
+"""Circuit breakers: a group whose jobs fail pauses, one job at a time then shows whether it works again."""
+
+from datetime import timedelta
+from threading import Barrier
+from typing import Any
+
+import pytest
+
+from minutehand import Job, RetryAfter
+from minutehand.errors import InvalidJobError
+from minutehand.finish import finish, finish_all
+from minutehand.model.offer import Offer
+from minutehand.model.outcome import Cancelled, Done, Failed, Snoozed
+from minutehand.operations.controls import limit, list_controls
+from tests.queue.stage import LONG, Queue
+
+ERROR = {"type": "ValueError", "message": "no"}
+PAUSE = timedelta(minutes=5)
+OVER = """update minutehand.breakers set open_until = least(open_until, clock_timestamp()),
+                                        slow_until = least(slow_until, clock_timestamp())"""
+
+
+def declare(queue: Queue, after: int = 2, most: int = 5) -> None:
+    limit(queue.database, most, per="group", queue="default", break_after=after, break_for=PAUSE)
+
+
+def fill(queue: Queue, count: int, group: str = "a") -> None:
+    for _ in range(count):
+        queue.enqueue(group=group)
+
+
+def fail(job: Job, **options: Any) -> None:
+    assert finish(job, Failed(ERROR, LONG, **options)).ending in ("retrying", "dead")
+
+
+def broken(queue: Queue) -> None:
+    """Open the breaker of group a by two failures; three of its jobs are due."""
+    declare(queue)
+    fill(queue, 5)
+    for job in queue.take(2):
+        fail(job)
+
+
+@pytest.mark.every_server
+@pytest.mark.parametrize("final", [False, True])
+def test_group_pauses_after_failures_in_a_row(queue: Queue, final: bool) -> None:
+    declare(queue)
+    fill(queue, 5)
+    first, second = queue.take(2)
+    fail(first, final=final)
+    assert len(queue.take(1)) == 1
+    fail(second, final=final)
+    fill(queue, 1, "b")
+
+    assert [job.group for job in queue.take(5)] == ["b"]
+    assert queue.offer() == []
+
+
+@pytest.mark.parametrize(
+    "outcome", [Done(), Snoozed(LONG), Cancelled(ERROR)], ids=lambda each: type(each).__name__
+)
+def test_only_success_ends_a_row_of_failures(queue: Queue, outcome: Any) -> None:
+    declare(queue)
+    fill(queue, 5)
+    first, second, third = queue.take(3)
+    fail(first)
+    finish(second, outcome)
+    fail(third)
+
+    assert len(queue.take(5)) == (2 if outcome == Done() else 0)
+
+
+def test_outcomes_written_together_count(queue: Queue) -> None:
+    declare(queue)
+    fill(queue, 5)
+    list(finish_all([(job, Failed(ERROR, LONG)) for job in queue.take(2)]))
+
+    assert queue.take(5) == []
+
+
+@pytest.mark.parametrize("succeeds", [True, False])
+def test_one_probe_closes_the_breaker_or_opens_it_again(queue: Queue, succeeds: bool) -> None:
+    broken(queue)
+    queue.sql(OVER)
+    (probe,) = queue.take(5)
+    assert (queue.take(5), queue.offer()) == ([], [])
+    finish(probe, Done() if succeeds else Failed(ERROR, LONG))
+
+    assert len(queue.take(5)) == (2 if succeeds else 0)
+
+
+def test_lost_probe_is_followed_by_another(queue: Queue) -> None:
+    broken(queue)
+    queue.sql(OVER)
+    (probe,) = queue.take(5)
+    queue.pass_time(probe.id)
+
+    assert len(queue.take(5)) == 1
+
+
+def test_breaker_that_is_no_longer_declared_holds_nothing(queue: Queue) -> None:
+    broken(queue)
+    limit(queue.database, 5, per="group", queue="default")
+
+    assert len(queue.take(5)) == 3
+
+
+def test_late_success_does_not_close_an_open_breaker(queue: Queue) -> None:
+    declare(queue)
+    fill(queue, 5)
+    first, second, late = queue.take(3)
+    fail(first)
+    fail(second)
+    finish(late, Done())
+
+    assert queue.take(5) == []
+
+
+def test_breaker_is_of_one_group_queue_and_tenant(queue: Queue) -> None:
+    broken(queue)
+    queue.enqueue(group="a", tenant="acme")
+    queue.enqueue(group="a", queue="mail")
+
+    assert len(queue.offer()) == 2
+
+
+def test_limit_of_a_group_keeps_the_breaker_per_group(queue: Queue) -> None:
+    limit(queue.database, 9, group="a", queue="default")
+    broken(queue)
+
+    assert queue.take(5) == []
+
+
+def test_list_shows_open_breakers_and_the_next_probe(queue: Queue) -> None:
+    broken(queue)
+    (control,) = list_controls(queue.database)
+    assert (control.break_after, control.break_for, control.open, control.full) == (2, PAUSE, 1, 1)
+    assert control.free_at is not None
+    queue.sql(OVER)
+
+    assert [(each.open, each.free_at) for each in list_controls(queue.database)] == [(1, None)]
+
+
+@pytest.mark.parametrize("group", ["a", None])
+def test_retry_after_slows_the_group(queue: Queue, group: str | None) -> None:
+    """Without a breaker as well. Jobs without a group have nothing in common."""
+
+    def busy(_: Job) -> None:
+        raise RetryAfter(PAUSE)
+
+    for _ in range(2):
+        queue.enqueue(group=group)
+    assert [ending.ending for ending in queue.work(busy)] == ["retrying"]
+    (row,) = queue.sql("select clock_timestamp() as now")
+
+    assert len(queue.offer()) == (0 if group else 1)
+    assert len(queue.offer(now=row["now"] + PAUSE)) == (2 if not group else 1)
+
+
+@pytest.mark.every_server
+def test_trap_concurrent_sessions_start_one_probe(queue: Queue) -> None:
+    broken(queue)
+    fill(queue, 20)
+    queue.sql(OVER)
+    barrier = Barrier(8)
+
+    def session(place: int) -> int:
+        database = queue.another()
+        barrier.wait()
+        started: list[Job] | list[Offer] = (
+            queue.take(5, database=database) if place % 2 else queue.offer(50, database=database)
+        )
+        return len(started)
+
+    assert sum(each.result() for each in [queue.start(session, place) for place in range(8)]) == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"break_after": 0},
+        {"break_after": True},
+        {"break_for": PAUSE},
+        {"break_after": 2, "break_for": timedelta(milliseconds=1)},
+        {"break_after": 2, "per": "tenant"},
+    ],
+    ids=str,
+)
+def test_invalid_breaker_is_rejected(queue: Queue, options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidJobError, match=r"break_after|break_for|at least one"):
+        limit(queue.database, **{"per": "group"} | options)

@@ -30,6 +30,7 @@ from backlog_values import (
 )
 
 from minutehand.database import Connection
+from minutehand.model.control import LIMITING
 
 
 def fill(connection: Connection, *, finished: int, due: int, scheduled: int) -> None:
@@ -194,11 +195,7 @@ class Stock:
             "cancel_running": {"ids": list(self.claimed)[:10], "reason": "on request"},
             "check_claim": claim,
             "set_pause": named | {"until": None, "reason": None},
-            "set_limit": named
-            | dict.fromkeys(
-                ["rate", "period", "burst", "in_order", "on_dead", "break_after", "break_for", "reason"]
-            )
-            | {"limit": 1},
+            "set_limit": named | dict.fromkeys([*LIMITING, "reason"]) | {"limit": 1},
             "unblock_group": {"queue": "default", "tenant": "", "group": "a"},
             "set_share": {"tenant": "small", "queue": "other", "weight": 3},
             "end_share": {"tenant": "small", "queue": "other"},

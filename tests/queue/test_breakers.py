@@ -18,6 +18,7 @@ ERROR = {"type": "ValueError", "message": "no"}
 PAUSE = timedelta(minutes=5)
 OVER = """update minutehand.breakers set open_until = least(open_until, clock_timestamp()),
                                         slow_until = least(slow_until, clock_timestamp())"""
+STATE = "select failures, opened, open_until from minutehand.breakers"
 
 
 def declare(queue: Queue, after: int = 2, most: int = 5) -> None:
@@ -78,13 +79,14 @@ def test_outcomes_written_together_count(queue: Queue) -> None:
     assert queue.take(5) == []
 
 
+@pytest.mark.fault("functions/limits", r"b\.starts or b\.per = 'breaker' then", "b.starts then")
 @pytest.mark.parametrize("succeeds", [True, False])
 def test_one_probe_closes_the_breaker_or_opens_it_again(queue: Queue, succeeds: bool) -> None:
     broken(queue)
     queue.sql(OVER)
-    (probe,) = queue.take(5)
-    assert (queue.take(5), queue.offer()) == ([], [])
-    finish(probe, Done() if succeeds else Failed(ERROR, LONG))
+    probes = queue.take(5)
+    assert (len(probes), queue.take(5), queue.offer()) == (1, [], [])
+    finish(probes[0], Done() if succeeds else Failed(ERROR, LONG))
 
     assert len(queue.take(5)) == (2 if succeeds else 0)
 
@@ -127,7 +129,6 @@ def test_breaker_is_of_one_group_queue_and_tenant(queue: Queue) -> None:
 def test_limit_of_a_group_keeps_the_breaker_per_group(queue: Queue) -> None:
     limit(queue.database, 9, group="a", queue="default")
     broken(queue)
-
     assert queue.take(5) == []
 
 
@@ -155,6 +156,21 @@ def test_retry_after_slows_the_group(queue: Queue, group: str | None) -> None:
 
     assert len(queue.offer()) == (0 if group else 1)
     assert len(queue.offer(now=row["now"] + PAUSE)) == (2 if not group else 1)
+
+
+def test_row_of_failures_grows_until_a_success(queue: Queue) -> None:
+    """Since when it is open stays the same while probes fail."""
+    broken(queue)
+    (first,) = queue.sql(STATE)
+    queue.sql(OVER)
+    fail(*queue.take())
+    (second,) = queue.sql(STATE)
+    assert (first["failures"], second["failures"]) == (2, 3)
+    assert first["opened"] == second["opened"] and first["open_until"] < second["open_until"]
+    queue.sql(OVER)
+    finish(*queue.take(), Done())
+
+    assert queue.sql(STATE) == [{"failures": 0, "opened": None, "open_until": None}]
 
 
 @pytest.mark.every_server

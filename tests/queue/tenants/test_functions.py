@@ -54,6 +54,7 @@ REVIEWED_FUNCTIONS = {
     "enqueue_alike",
     "enqueue_incoming",
     "fire_now",
+    "group_hold",
     "keep_events",
     "offer_now",
     "open_batch",

@@ -12,7 +12,8 @@ $$;
 
 -- Forgets the blocks of groups whose order no limit declares any more, and those of which neither the dead job nor another one
 -- exists. Examines up to `rows` blocks, those first that were examined the longest ago.
--- Forgets also where scans of groups ended that no tick has made for a day, and breakers of groups that had no job for a day.
+-- Forgets also where scans of groups ended that no tick has made for a day; and, once a day, breakers that hold nothing back and
+-- count no failures, or whose groups have no jobs.
 create or replace function minutehand.prune_groups(moment timestamptz, rows integer) returns void
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
@@ -38,19 +39,27 @@ as $$
            set examined = moment
           from judged u
          where not u.over and (g.queue, g.tenant, g.group, g.job) = (u.queue, u.tenant, u.group, u.job)
-    ), closed as (
-        delete from minutehand.breakers
-         where ctid = any (array(select b.ctid
-                                   from (select b.ctid, b.*
-                                           from minutehand.breakers b
-                                          where b.changed < moment - interval '1 day'
-                                          order by b.changed
-                                          limit rows
-                                            for update skip locked) b
-                                  where (coalesce(b.open_until, b.slow_until) is null and b.failures = 0
-                                         or not exists (select from minutehand.jobs_live j
-                                                         where j.queue = b.queue and j.tenant = b.tenant and j.group = b.group))
-                                    and coalesce(greatest(b.open_until, b.slow_until), moment) <= moment))
+    ), judged_breakers as materialized (
+        select b.queue, b.tenant, b.group,
+               coalesce(b.held_until, moment) <= moment
+               and (b.failures = 0 and b.open_until is null
+                    or not exists (select from minutehand.jobs_live j
+                                    where j.queue = b.queue and j.tenant = b.tenant and j.group = b.group)) as over
+          from (select *
+                  from minutehand.breakers
+                 where examined < moment - interval '1 day'
+                 order by examined
+                 limit rows
+                   for update skip locked) b
+    ), forgotten as (
+        delete from minutehand.breakers b
+         using judged_breakers u
+         where u.over and (b.queue, b.tenant, b.group) = (u.queue, u.tenant, u.group)
+    ), examined_breakers as (
+        update minutehand.breakers b
+           set examined = moment
+          from judged_breakers u
+         where not u.over and (b.queue, b.tenant, b.group) = (u.queue, u.tenant, u.group)
     )
     delete from minutehand.group_turns
      where ctid = any (array(select t.ctid

@@ -5,12 +5,11 @@
 -- queue or the tenant precedes others.
 create or replace function minutehand.breaker_of(in_queue text, of_tenant text, of_group text)
 returns table (id bigint, break_after integer, break_for interval)
-language sql stable rows 1 security definer set search_path = minutehand, pg_temp
+language sql stable rows 1
 as $$
     select c.id, c.break_after, c.break_for
       from minutehand.controls c
-     where c.break_after is not null and c.tenant in ('', of_tenant) and c.queue in ('', in_queue)
-       and (c.per = 'group' or c.per = '' and c.group = of_group)
+     where c.break_after is not null and c.group in ('', of_group) and c.tenant in ('', of_tenant) and c.queue in ('', in_queue)
      order by c.group <> '' desc, c.queue <> '' desc, c.tenant <> '' desc
      limit 1
 $$;
@@ -40,15 +39,17 @@ begin
     loop
         if ended.succeeded then
             update minutehand.breakers b
-               set failures = 0, open_until = null, changed = moment
+               set failures = 0, opened = null, open_until = null
              where (b.queue, b.tenant, b.group) = (ended.queue, ended.tenant, ended.group)
-               and (b.open_until is null or b.open_until <= moment);
+               and (b.failures > 0 or b.open_until is not null) and coalesce(b.open_until, moment) <= moment;
         elsif ended.failures > 0 and ended.break_after is not null then
-            insert into minutehand.breakers as b (queue, tenant, "group", failures, open_until)
+            insert into minutehand.breakers as b (queue, tenant, "group", failures, opened, open_until)
             values (ended.queue, ended.tenant, ended.group, ended.failures,
+                    case when ended.failures >= ended.break_after then moment end,
                     case when ended.failures >= ended.break_after then moment + ended.break_for end)
                 on conflict (queue, tenant, "group") do update set
-                   failures = least(b.failures + excluded.failures, 1000000), changed = moment,
+                   failures = least(b.failures + excluded.failures, 1000000),
+                   opened = coalesce(b.opened, case when b.failures + excluded.failures >= ended.break_after then moment end),
                    open_until = case when b.open_until > moment then b.open_until
                                      when b.open_until is not null or b.failures + excluded.failures >= ended.break_after
                                      then moment + ended.break_for end;
@@ -57,32 +58,70 @@ begin
             insert into minutehand.breakers as b (queue, tenant, "group", slow_until)
             values (ended.queue, ended.tenant, ended.group, moment + ended.hold)
                 on conflict (queue, tenant, "group") do update set
-                   slow_until = greatest(b.slow_until, excluded.slow_until), changed = moment;
+                   slow_until = greatest(b.slow_until, excluded.slow_until);
         end if;
     end loop;
 end
 $$;
 
--- Returns the groups that breakers hold back: `free` is 0 until a time, and 1 while a breaker is half open.
-create or replace function minutehand.held_groups(moment timestamptz, only_queue text)
-returns table (queue text, tenant text, "group" text, control bigint, free integer, until timestamptz)
-language sql stable rows 10
+-- Returns until when a group waits, and whether it is half open; no row if nothing holds it back.
+create or replace function minutehand.breaker_state(in_queue text, of_tenant text, of_group text, moment timestamptz)
+returns table (control bigint, until timestamptz, half_open boolean)
+language sql stable rows 1
 as $$
-    select b.queue, b.tenant, b.group, o.id, case when h.until > moment then 0 else 1 end, h.until
+    select o.id, case when h.until > moment then h.until end, coalesce(h.until <= moment, true)
       from minutehand.breakers b
       left join lateral minutehand.breaker_of(b.queue, b.tenant, b.group) o on b.open_until is not null
-     cross join lateral (select greatest(b.slow_until, case when o.id is not null then b.open_until end)) h (until)
-     where coalesce(b.open_until, b.slow_until) is not null and (only_queue is null or b.queue = only_queue)
-       and (h.until > moment or o.id is not null)
+     -- A limit that declares no breaker any more leaves the time that RetryAfter asked for.
+     cross join lateral (select case when o.id is not null then b.held_until else b.slow_until end) h (until)
+     where b.queue = in_queue and b.tenant = of_tenant and b.group = of_group and (o.id is not null or h.until > moment)
 $$;
 
--- Returns the breakers as bounds: a template for all groups, which allows any number of jobs, and one of each group that is held.
-create or replace function minutehand.breaker_bounds(moment timestamptz, only_queue text) returns setof minutehand.bound
-language sql stable rows 10
+-- Returns until when a group of a tenant that the session may see waits, whether it is half open, and the reasons: how many attempts
+-- failed in a row and since when, which limit counts them, and the time that RetryAfter asked for.
+create or replace function minutehand.group_hold(in_queue text, of_tenant text, of_group text, moment timestamptz)
+returns table (until timestamptz, half_open boolean, control bigint, failures integer, opened timestamptz, slow_until timestamptz)
+language sql stable rows 1 security definer set search_path = minutehand, pg_temp
 as $$
-    with held as materialized (select * from minutehand.held_groups(moment, only_queue))
-    select row(-1000000000, '', '', '', '', '', 'breaker', false, h.tenant || '/' || h.queue || '/' || h.group, h.free)::minutehand.bound
-      from held h
-     union all
-    select row(-1000000000, '', '', '', '', '', 'breaker', false, '', 2147483647)::minutehand.bound where exists (select from held)
+    select s.until, s.half_open, s.control, b.failures, b.opened, b.slow_until
+      from minutehand.breaker_state(in_queue, of_tenant, of_group, moment) s
+      join minutehand.breakers b on b.queue = in_queue and b.tenant = of_tenant and b.group = of_group
+     where (select minutehand.tenant_scope()) in ('', of_tenant)
+$$;
+
+-- Returns the id of the bounds of breakers.
+create or replace function minutehand.breaker_bound() returns bigint
+language sql immutable parallel safe
+as $$
+    select -1000000000::bigint
+$$;
+
+-- Returns how many jobs of a group may be offered or running: none until a time, and one while its breaker is half open; null if
+-- nothing holds it back.
+create or replace function minutehand.breaker_free(in_queue text, of_tenant text, of_group text, moment timestamptz) returns integer
+language plpgsql stable
+as $$
+begin
+    return (select s.half_open::integer from minutehand.breaker_state(in_queue, of_tenant, of_group, moment) s);
+end
+$$;
+
+-- Returns the template of breakers, if any group is held back. What it allows is looked up for each group of a job, so that the cost
+-- does not depend on the number of open breakers.
+create or replace function minutehand.breaker_bounds(moment timestamptz) returns setof minutehand.bound
+language sql stable rows 1
+as $$
+    select row(minutehand.breaker_bound(), '', '', '', '', '', 'breaker', false, '', 2147483647)::minutehand.bound
+     where exists (select from minutehand.breakers b where b.open_until is not null)
+        or exists (select from minutehand.breakers b where b.held_until > moment)
+$$;
+
+-- Returns groups for which no job may start yet, those that wait the longest.
+create or replace function minutehand.waiting_groups(moment timestamptz) returns table (queue text, tenant text, "group" text)
+language sql stable rows 100
+as $$
+    select b.queue, b.tenant, b.group
+      from (select * from minutehand.breakers where held_until > moment order by held_until desc limit minutehand.scan_rows('listed')) b
+     cross join lateral minutehand.breaker_state(b.queue, b.tenant, b.group, moment) s
+     where not s.half_open
 $$;

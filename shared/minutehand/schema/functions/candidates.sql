@@ -80,7 +80,7 @@ as $$
 $$;
 
 -- Returns the scopes without room in the queue of each lane; none for a queue that has no room itself.
-create or replace function minutehand.full_scopes(lanes minutehand.due_lane[], bounds minutehand.bound[]) returns minutehand.full_scope[]
+create or replace function minutehand.full_scopes(lanes minutehand.due_lane[], bounds minutehand.bound[], moment timestamptz) returns minutehand.full_scope[]
 language plpgsql stable
 as $$
 begin
@@ -96,11 +96,11 @@ begin
               from unnest(bounds) b
              where b.free <= 0 and b.per = 'key' and b.value <> ''
              union all
-            -- The same of groups, behind `=`: those that are full, paused or blocked by a dead job.
+            -- The same of groups, behind `=`: those that are full, paused, or blocked by a dead job or a breaker.
             select '=' || coalesce(nullif(split_part(b.value, '/', 1), ''), '-'), split_part(b.value, '/', 2), '',
                    substr(b.value, length(split_part(b.value, '/', 1) || split_part(b.value, '/', 2)) + 3)
               from unnest(bounds) b
-             where b.free <= 0 and b.per = 'group' and b.value <> '' and b.kind = '' and b.key = ''
+             where b.free <= 0 and b.per in ('group', 'breaker') and b.value <> '' and b.kind = '' and b.key = ''
              union all
             select '=' || b.tenant, b.queue, '', b.group
               from unnest(bounds) b
@@ -109,6 +109,10 @@ begin
             select '=' || coalesce(nullif(g.tenant, ''), '-'), g.queue, '', g.group
               from (select * from minutehand.blocked_groups limit minutehand.scan_rows('listed')) g
              where minutehand.order_of(g.queue, g.tenant, g.group) = 'block'
+             union all
+            select '=' || coalesce(nullif(w.tenant, ''), '-'), w.queue, '', w.group
+              from minutehand.waiting_groups(moment) w
+             where exists (select from unnest(lanes) l where l.shared and l.grouped)
         )
         select row(q.queue,
                    jsonb_object_agg(f.kind, true) filter (where f.tenant = '' and f.kind <> '' and f.key = ''),

@@ -43,7 +43,7 @@ begin
     end if;
     perform minutehand.lock_counts(lanes, only_queue);
     bounds := minutehand.bounds(moment, queues, budgets, only_queue);
-    scopes := minutehand.full_scopes(lanes, bounds);
+    scopes := minutehand.full_scopes(lanes, bounds, moment);
     streams := array(select s from minutehand.streams(lanes, room, moment, scopes, in_turn, only_queue is null) s);
     while room > 0 loop
         found_jobs := array(select c from minutehand.still_candidates(found_jobs, scopes, tried) c);
@@ -74,7 +74,7 @@ begin
         end if;
         exit when step.selected = '{}';
         bounds := minutehand.bounds_left(bounds, minutehand.counted_jobs(step.locked), moment, true);
-        scopes := minutehand.full_scopes(lanes, bounds);
+        scopes := minutehand.full_scopes(lanes, bounds, moment);
     end loop;
     if counts and exists (select from unnest(bounds) b where b.starts) then
         perform minutehand.count_starts(minutehand.counted_jobs(taken), bounds, moment);

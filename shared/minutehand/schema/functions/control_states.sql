@@ -10,7 +10,7 @@ $$;
 -- Returns the state of each pause and limit that the session's tenant may see. `busy` is the number of jobs offered or running under
 -- it; for a limit per group, key or tenant, that of the one with most of them, and "full" is how many of these have no room.
 -- `free_at` is when an exhausted rate allows the next start, or an open breaker a probe, and the first of these times if there are
--- several. "open" is how many groups have a breaker that is open or half open.
+-- several. "open" is how many groups have a breaker that is open or half open, of the first 10,000.
 create or replace function minutehand.control_states(moment timestamptz)
 returns table (id bigint, busy bigint, "full" bigint, free_at timestamptz, "open" bigint)
 language sql stable rows 10 security definer set search_path = minutehand, pg_temp
@@ -36,9 +36,9 @@ as $$
           join minutehand.rates r on r.control = c.id and r.due > moment
          where minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
     ), held as materialized (
-        select h.control as id, h.tenant || '/' || h.queue || '/' || h.group as value, case when h.until > moment then h.until end as free_at
-          from minutehand.held_groups(moment, null) h
-         where h.control is not null
+        select o.id, b.tenant || '/' || b.queue || '/' || b.group as value, case when b.held_until > moment then b.held_until end as free_at
+          from (select * from minutehand.breakers where open_until is not null order by open_until desc limit 10000) b
+         cross join lateral minutehand.breaker_of(b.queue, b.tenant, b.group) o
     )
     select c.id, coalesce(u.busy, 0), f.values,
            (select min(w.free_at) from (select e.* from exhausted e union all select h.* from held h) w where w.id = c.id),

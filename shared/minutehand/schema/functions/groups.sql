@@ -131,6 +131,7 @@ as $$
         select exists (select from minutehand.controls c where c.in_order) as ordered,
                exists (select from minutehand.blocked_groups)
                or exists (select from unnest(bounds) b where b.group <> '' and b.per = '' or b.per = 'group' and b.starts) as limited,
+               exists (select from unnest(bounds) b where b.per = 'breaker') as broken,
                (select least(10, greatest(1, max(b.free))) from unnest(bounds) b
                  where not b.starts and (b.per = 'group' and b.value = '' or b.per = '' and b.group <> '')) as width
     )
@@ -145,7 +146,9 @@ as $$
              left join lateral (
                   select true as free, case when x.ordered then minutehand.order_of(s.queue, d.tenant, d.group) end as on_dead
                    where d.visible <= moment and d.tenant || '/' || s.queue || '/' || d.group not in (select value from filled)
-                     and not (x.limited and minutehand.is_full(s.queue, d.tenant, d.group, bounds, moment))) o on true
+                     and not (x.limited and minutehand.is_full(s.queue, d.tenant, d.group, bounds, moment))
+                     and not (x.broken and exists (select from minutehand.breaker_state(s.queue, d.tenant, d.group, moment) h
+                                                    where not h.half_open))) o on true
              left join lateral (
                   (select r.id, r.visible, r.kind::text, coalesce(r.key, '') as key
                      from (select l.*

@@ -3,7 +3,7 @@
 --   a bound       from a limit, a pause or a budget. `free` is how many more jobs it allows. With `starts` it is a rate and
 --                 counts jobs that start; others count the jobs that are offered or running
 --   a template    a bound per group, key or tenant; `free` is what each of them has
---   a breaker     a template of which only the groups that it holds back have own bounds; see breakers.sql
+--   a breaker     a template of all groups, for those that it holds back; see breakers.sql
 --   an own bound  of one group, key or tenant, which `value` names; it has the id of its template
 --
 -- Rates follow the generic cell rate algorithm (GCRA, ITU-T I.371): all that a rate needs is one stored time, that at which
@@ -69,7 +69,7 @@ declare
                   and n.key = case c.per when 'key' then substr(r.value, length(split_part(r.value, '/', 1) || split_part(r.value, '/', 2)) + 3)
                                          else c.key end)
          union all
-        select b from minutehand.breaker_bounds(moment, only_queue) b
+        select b from minutehand.breaker_bounds(moment) b
          union all
         -- A group without a limit runs one job at a time.
         select row(0, '', '', '', '', '', 'group', false, '', 1)::minutehand.bound);
@@ -142,7 +142,7 @@ begin
           left join counted c on c.id = b.id and c.starts = b.starts and c.value = b.value
          union all
         select row(b.id, b.tenant, b.queue, b.kind, b.key, b.group, b.per, b.starts, c.value,
-                   case when b.starts then minutehand.free_of(b, c.value, moment) else c.free end - c.jobs)::minutehand.bound
+                   case when b.starts or b.per = 'breaker' then minutehand.free_of(b, c.value, moment) else c.free end - c.jobs)::minutehand.bound
           from counted c
           join unnest(bounds) b on b.id = c.id and b.starts = c.starts and b.value = ''
          where c.value <> ''
@@ -150,11 +150,17 @@ begin
 end
 $$;
 
--- Returns how many jobs of one group, key or tenant the template of a rate allows.
+-- Returns how many jobs of one group, key or tenant the template of a rate or breaker allows.
 create or replace function minutehand.free_of(template minutehand.bound, value text, moment timestamptz) returns integer
 language plpgsql stable
 as $$
 begin
+    if (template).per = 'breaker' then
+        -- The value is `tenant/queue/group`.
+        return coalesce(minutehand.breaker_free(split_part(value, '/', 2), split_part(value, '/', 1),
+                                                substr(value, length(split_part(value, '/', 1) || split_part(value, '/', 2)) + 3), moment),
+                        (template).free);
+    end if;
     return coalesce((select minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment)
                        from minutehand.rates r
                        join minutehand.controls c on c.id = r.control
@@ -173,8 +179,9 @@ as $$
     select h.job
       from hit h
       left join unnest(bounds) o on o.id = h.id and o.starts = h.starts and o.value = h.value and h.value <> ''
-     where h.place > coalesce(o.free, case when h.starts and h.value <> '' then (
-                select minutehand.free_of(t, h.value, moment) from unnest(bounds) t where t.id = h.id and t.starts and t.value = '') end, h.free)
+     where h.place > coalesce(o.free, case when (h.starts or h.id = minutehand.breaker_bound()) and h.value <> '' then (
+                select minutehand.free_of(t, h.value, moment)
+                  from unnest(bounds) t where t.id = h.id and t.starts = h.starts and t.value = '') end, h.free)
 $$;
 
 -- Advances the times of rates by jobs that start. Sessions call it one after the other: each has locked the limits. Adds seconds,

@@ -1,5 +1,5 @@
 -- Looks for due jobs, for a dispatcher that waits: whether it is still the one that waits, whether any job is due, how many
--- are offered or running, whether a rate that has none left allows another start until the end of the wait, and when the next
+-- are offered or running, whether a rate that has none left or a breaker allows another start until the end of the wait, and when the next
 -- job becomes due until then. Claimed jobs are not expected: their leases end later than the jobs.
 with lane as materialized (
     select queue, priority, floor from minutehand.due_lanes(now() + %(lasts)s::interval)
@@ -19,11 +19,12 @@ select coalesce((select waiter = %(waiter)s from minutehand.waiting), false) as 
                   from minutehand.jobs_live
                  where coalesce(offered, claimed) is not null and visible > now()
                  limit %(capacity)s) busy) as busy,
-       exists (select
+       (exists (select
                  from minutehand.rates r
                  join minutehand.controls c on c.id = r.control
                 where r.due > now()
-                  and r.due - (c.burst - 1) * (c.period / c.rate) between now() and now() + %(lasts)s::interval) as rated,
+                  and r.due - (c.burst - 1) * (c.period / c.rate) between now() and now() + %(lasts)s::interval)
+       or exists (select from minutehand.breakers where held_until > now() and held_until <= now() + %(lasts)s::interval)) as rated,
        (select extract(epoch from min(j.visible) - clock_timestamp())
           from lane l
          cross join lateral (

@@ -1,0 +1,74 @@
+"""Circuit breakers and ticks: when the next one is needed, what they skip, and what they forget."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from tests.queue.logins import Login
+from tests.queue.stage import Queue
+from tests.queue.tenants.stage import query_as
+from tests.queue.test_breakers import OVER, PAUSE, broken, declare, fail, fill
+
+
+def test_alarm_is_for_the_next_probe(queue: Queue) -> None:
+    """In mode sleep. Due jobs of other groups need a tick before."""
+    broken(queue)
+    (need,) = queue.database.run("next_need")
+    assert PAUSE - timedelta(minutes=1) < need["needed"] - need["now"] <= PAUSE
+    fill(queue, 1, "b")
+
+    (need,) = queue.database.run("next_need")
+    assert need["needed"] <= need["now"]
+
+
+def test_waiting_dispatcher_expects_the_next_probe(queue: Queue) -> None:
+    broken(queue)
+    look = {"waiter": uuid4(), "capacity": 10}
+
+    assert [queue.database.run("look", lasts=lasts, **look)[0]["rated"] for lasts in (PAUSE / 2, PAUSE)] == [
+        False,
+        True,
+    ]
+
+
+def test_tenant_whose_groups_wait_does_not_delay_others(queue: Queue) -> None:
+    declare(queue)
+    for tenant in ("acme", "other"):
+        for _ in range(150):
+            queue.enqueue(group="a", tenant=tenant)
+    for job in [job for job in queue.take(10) if job.tenant == "acme"][:2]:
+        fail(job)
+    queue.sql(
+        "update minutehand.jobs_live set ack = null, claimed = null, visible = run_at where claimed is not null"
+    )
+
+    assert {offer.tenant for offer in queue.offer(5)} == {"other"}
+
+
+def test_breaker_of_a_group_without_jobs_is_forgotten(queue: Queue) -> None:
+    """After a day. One whose group has jobs is examined again after another day."""
+    broken(queue)
+    queue.enqueue(group="b")
+    queue.sql(OVER + ", examined = examined - interval '25 hours'")
+    queue.sql("""insert into minutehand.breakers (queue, tenant, "group", failures, examined)
+                 values ('default', '', 'gone', 1, now() - interval '25 hours'), ('default', '', 'new', 1, now())""")
+    for _ in range(2):
+        queue.database.run("prune_groups", now=None)
+
+    rows = queue.sql(
+        "select \"group\", examined > now() - interval '1 hour' as new from minutehand.breakers order by 1"
+    )
+    assert rows == [{"group": "a", "new": True}, {"group": "new", "new": True}]
+
+
+@pytest.mark.fault(
+    "functions/breakers", r"tenant_scope\(\)\) in \('', of_tenant\)", "tenant_scope()) is not null"
+)
+def test_tenant_sees_no_hold_of_another_tenants_group(login: Login, queue: Queue) -> None:
+    queue.sql("""insert into minutehand.breakers (queue, tenant, "group", slow_until)
+                 select 'default', t, 'g', now() + interval '1 hour' from unnest('{a,b}'::text[]) t""")
+    hold = "select * from minutehand.group_hold('default', 'b', 'g', now())"
+
+    assert query_as(login("tenant"), "a", hold) == []
+    assert len(query_as(login("tenant"), "b", hold)) == 1

@@ -567,6 +567,8 @@ declare
                   and n.key = case c.per when 'key' then substr(r.value, length(split_part(r.value, '/', 1) || split_part(r.value, '/', 2)) + 3)
                                          else c.key end)
          union all
+        select b from minutehand.breaker_bounds(moment) b
+         union all
         -- A group without a limit runs one job at a time.
         select row(0, '', '', '', '', '', 'group', false, '', 1)::minutehand.bound);
 begin
@@ -601,7 +603,7 @@ begin
           left join counted c on c.id = b.id and c.starts = b.starts and c.value = b.value
          union all
         select row(b.id, b.tenant, b.queue, b.kind, b.key, b.group, b.per, b.starts, c.value,
-                   case when b.starts then minutehand.free_of(b, c.value, moment) else c.free end - c.jobs)::minutehand.bound
+                   case when b.starts or b.per = 'breaker' then minutehand.free_of(b, c.value, moment) else c.free end - c.jobs)::minutehand.bound
           from counted c
           join unnest(bounds) b on b.id = c.id and b.starts = c.starts and b.value = ''
          where c.value <> ''
@@ -624,6 +626,7 @@ CREATE FUNCTION minutehand.bounds_of(jobs minutehand.counted_job[], bounds minut
                case when b.per = 'key' then j.key else b.key end as key,
                case when b.per = 'group' then j.group else b.group end as "group",
                case b.per when 'group' then j.tenant || '/' || j.queue || '/' || j.group
+                          when 'breaker' then j.tenant || '/' || j.queue || '/' || j.group
                           when 'key' then j.tenant || '/' || j.queue || '/' || j.key
                           when 'tenant' then j.tenant else '' end as value
           from scope s
@@ -635,16 +638,59 @@ CREATE FUNCTION minutehand.bounds_of(jobs minutehand.counted_job[], bounds minut
                       and b.key = case when s.by_key then j.key else '' end
                       and b.group = case when s.by_group then j.group else '' end
          where (j.tenant <> '' or not s.by_tenant) and (j.key <> '' or not s.by_key) and (j.group <> '' or not s.by_group)
-           and case s.per when 'group' then j.group when 'key' then j.key when 'tenant' then j.tenant else '-' end <> ''
+           and case s.per when 'group' then j.group when 'breaker' then j.group when 'key' then j.key when 'tenant' then j.tenant else '-' end <> ''
     )
     select h.job, h.turn, h.visible, h.id, h.starts, h.value, h.free
       from hit h
-     where (h.per = '' or not exists (
+     where (h.per in ('', 'breaker') or not exists (
                 select from bound n
                  where n.per = '' and n.starts = h.starts and n.tenant = h.tenant and n.queue = h.queue and n.kind = h.kind
                    and n.key = h.key and n.group = h.group))
        and (h.id <> 0 or not exists (
                 select from hit o where o.job = h.job and o.id <> 0 and not o.starts and o.group <> ''))
+$$;
+
+CREATE FUNCTION minutehand.breaker_bound() RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select -1000000000::bigint
+$$;
+
+CREATE FUNCTION minutehand.breaker_bounds(moment timestamp with time zone) RETURNS SETOF minutehand.bound
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    select row(minutehand.breaker_bound(), '', '', '', '', '', 'breaker', false, '', 2147483647)::minutehand.bound
+     where exists (select from minutehand.breakers b where b.open_until is not null)
+        or exists (select from minutehand.breakers b where b.held_until > moment)
+$$;
+
+CREATE FUNCTION minutehand.breaker_free(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql STABLE
+    AS $$
+begin
+    return (select s.half_open::integer from minutehand.breaker_state(in_queue, of_tenant, of_group, moment) s);
+end
+$$;
+
+CREATE FUNCTION minutehand.breaker_of(in_queue text, of_tenant text, of_group text) RETURNS TABLE(id bigint, break_after integer, break_for interval)
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    select c.id, c.break_after, c.break_for
+      from minutehand.controls c
+     where c.break_after is not null and c.group in ('', of_group) and c.tenant in ('', of_tenant) and c.queue in ('', in_queue)
+     order by c.group <> '' desc, c.queue <> '' desc, c.tenant <> '' desc
+     limit 1
+$$;
+
+CREATE FUNCTION minutehand.breaker_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) RETURNS TABLE(control bigint, until timestamp with time zone, half_open boolean)
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    select o.id, case when h.until > moment then h.until end, coalesce(h.until <= moment, true)
+      from minutehand.breakers b
+      left join lateral minutehand.breaker_of(b.queue, b.tenant, b.group) o on b.open_until is not null
+     -- A limit that declares no breaker any more leaves the time that RetryAfter asked for.
+     cross join lateral (select case when o.id is not null then b.held_until else b.slow_until end) h (until)
+     where b.queue = in_queue and b.tenant = of_tenant and b.group = of_group and (o.id is not null or h.until > moment)
 $$;
 
 CREATE FUNCTION minutehand.budget_at(budget integer, lapsed timestamp with time zone, moment timestamp with time zone) RETURNS integer
@@ -994,7 +1040,7 @@ begin
     end if;
     perform minutehand.lock_counts(lanes, only_queue);
     bounds := minutehand.bounds(moment, queues, budgets, only_queue);
-    scopes := minutehand.full_scopes(lanes, bounds);
+    scopes := minutehand.full_scopes(lanes, bounds, moment);
     streams := array(select s from minutehand.streams(lanes, room, moment, scopes, in_turn, only_queue is null) s);
     while room > 0 loop
         found_jobs := array(select c from minutehand.still_candidates(found_jobs, scopes, tried) c);
@@ -1025,7 +1071,7 @@ begin
         end if;
         exit when step.selected = '{}';
         bounds := minutehand.bounds_left(bounds, minutehand.counted_jobs(step.locked), moment, true);
-        scopes := minutehand.full_scopes(lanes, bounds);
+        scopes := minutehand.full_scopes(lanes, bounds, moment);
     end loop;
     if counts and exists (select from unnest(bounds) b where b.starts) then
         perform minutehand.count_starts(minutehand.counted_jobs(taken), bounds, moment);
@@ -1165,7 +1211,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.control_states(moment timestamp with time zone) RETURNS TABLE(id bigint, busy bigint, "full" bigint, free_at timestamp with time zone)
+CREATE FUNCTION minutehand.control_states(moment timestamp with time zone) RETURNS TABLE(id bigint, busy bigint, "full" bigint, free_at timestamp with time zone, open bigint)
     LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
@@ -1189,8 +1235,14 @@ CREATE FUNCTION minutehand.control_states(moment timestamp with time zone) RETUR
           from control c
           join minutehand.rates r on r.control = c.id and r.due > moment
          where minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
+    ), held as materialized (
+        select o.id, b.tenant || '/' || b.queue || '/' || b.group as value, case when b.held_until > moment then b.held_until end as free_at
+          from (select * from minutehand.breakers where open_until is not null order by open_until desc limit 10000) b
+         cross join lateral minutehand.breaker_of(b.queue, b.tenant, b.group) o
     )
-    select c.id, coalesce(u.busy, 0), f.values, (select min(e.free_at) from exhausted e where e.id = c.id)
+    select c.id, coalesce(u.busy, 0), f.values,
+           (select min(w.free_at) from (select e.* from exhausted e union all select h.* from held h) w where w.id = c.id),
+           case when c.break_after is not null then (select count(*) from held h where h.id = c.id) end
       from control c
       left join lateral (
            select max(u.jobs) as busy
@@ -1201,7 +1253,9 @@ CREATE FUNCTION minutehand.control_states(moment timestamp with time zone) RETUR
            select count(*) as values
              from (select u.value from used u where u.id = c.id and not u.starts and u.jobs >= c.max_running
                     union
-                   select e.value from exhausted e where e.id = c.id) w) f on c.per <> ''
+                   select e.value from exhausted e where e.id = c.id
+                    union
+                   select h.value from held h where h.id = c.id and h.free_at is not null) w) f on c.per <> ''
 $$;
 
 CREATE FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) RETURNS minutehand.new_jobs
@@ -2294,6 +2348,12 @@ CREATE FUNCTION minutehand.free_of(template minutehand.bound, value text, moment
     LANGUAGE plpgsql STABLE
     AS $$
 begin
+    if (template).per = 'breaker' then
+        -- The value is `tenant/queue/group`.
+        return coalesce(minutehand.breaker_free(split_part(value, '/', 2), split_part(value, '/', 1),
+                                                substr(value, length(split_part(value, '/', 1) || split_part(value, '/', 2)) + 3), moment),
+                        (template).free);
+    end if;
     return coalesce((select minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment)
                        from minutehand.rates r
                        join minutehand.controls c on c.id = r.control
@@ -2329,7 +2389,7 @@ CREATE FUNCTION minutehand.full_for(tenant text, kind text, key text, of_group t
                        where others ? s.name limit 1) end
 $$;
 
-CREATE FUNCTION minutehand.full_scopes(lanes minutehand.due_lane[], bounds minutehand.bound[]) RETURNS minutehand.full_scope[]
+CREATE FUNCTION minutehand.full_scopes(lanes minutehand.due_lane[], bounds minutehand.bound[], moment timestamp with time zone) RETURNS minutehand.full_scope[]
     LANGUAGE plpgsql STABLE
     AS $$
 begin
@@ -2345,11 +2405,11 @@ begin
               from unnest(bounds) b
              where b.free <= 0 and b.per = 'key' and b.value <> ''
              union all
-            -- The same of groups, behind `=`: those that are full, paused or blocked by a dead job.
+            -- The same of groups, behind `=`: those that are full, paused, or blocked by a dead job or a breaker.
             select '=' || coalesce(nullif(split_part(b.value, '/', 1), ''), '-'), split_part(b.value, '/', 2), '',
                    substr(b.value, length(split_part(b.value, '/', 1) || split_part(b.value, '/', 2)) + 3)
               from unnest(bounds) b
-             where b.free <= 0 and b.per = 'group' and b.value <> '' and b.kind = '' and b.key = ''
+             where b.free <= 0 and b.per in ('group', 'breaker') and b.value <> '' and b.kind = '' and b.key = ''
              union all
             select '=' || b.tenant, b.queue, '', b.group
               from unnest(bounds) b
@@ -2358,6 +2418,10 @@ begin
             select '=' || coalesce(nullif(g.tenant, ''), '-'), g.queue, '', g.group
               from (select * from minutehand.blocked_groups limit minutehand.scan_rows('listed')) g
              where minutehand.order_of(g.queue, g.tenant, g.group) = 'block'
+             union all
+            select '=' || coalesce(nullif(w.tenant, ''), '-'), w.queue, '', w.group
+              from minutehand.waiting_groups(moment) w
+             where exists (select from unnest(lanes) l where l.shared and l.grouped)
         )
         select row(q.queue,
                    jsonb_object_agg(f.kind, true) filter (where f.tenant = '' and f.kind <> '' and f.key = ''),
@@ -2426,11 +2490,12 @@ CREATE FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minute
          where (f.tenants ? s.part) is not true
     ), filled as materialized (
         select b.value from unnest(bounds) b
-         where b.per = 'group' and b.value <> '' and b.free <= 0 and b.kind = '' and b.key = ''
+         where b.per in ('group', 'breaker') and b.value <> '' and b.free <= 0 and b.kind = '' and b.key = ''
     ), special as materialized (
         select exists (select from minutehand.controls c where c.in_order) as ordered,
                exists (select from minutehand.blocked_groups)
                or exists (select from unnest(bounds) b where b.group <> '' and b.per = '' or b.per = 'group' and b.starts) as limited,
+               exists (select from unnest(bounds) b where b.per = 'breaker') as broken,
                (select least(10, greatest(1, max(b.free))) from unnest(bounds) b
                  where not b.starts and (b.per = 'group' and b.value = '' or b.per = '' and b.group <> '')) as width
     )
@@ -2445,7 +2510,9 @@ CREATE FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minute
              left join lateral (
                   select true as free, case when x.ordered then minutehand.order_of(s.queue, d.tenant, d.group) end as on_dead
                    where d.visible <= moment and d.tenant || '/' || s.queue || '/' || d.group not in (select value from filled)
-                     and not (x.limited and minutehand.is_full(s.queue, d.tenant, d.group, bounds, moment))) o on true
+                     and not (x.limited and minutehand.is_full(s.queue, d.tenant, d.group, bounds, moment))
+                     and not (x.broken and exists (select from minutehand.breaker_state(s.queue, d.tenant, d.group, moment) h
+                                                    where not h.half_open))) o on true
              left join lateral (
                   (select r.id, r.visible, r.kind::text, coalesce(r.key, '') as key
                      from (select l.*
@@ -2474,6 +2541,16 @@ CREATE FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minute
                       and r.id not in (select unnest(tried)))) j on true
             where j.id is not null or d.step in (steps, 2 * steps)
             limit s.most) g
+$$;
+
+CREATE FUNCTION minutehand.group_hold(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) RETURNS TABLE(until timestamp with time zone, half_open boolean, control bigint, failures integer, opened timestamp with time zone, slow_until timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    select s.until, s.half_open, s.control, b.failures, b.opened, b.slow_until
+      from minutehand.breaker_state(in_queue, of_tenant, of_group, moment) s
+      join minutehand.breakers b on b.queue = in_queue and b.tenant = of_tenant and b.group = of_group
+     where (select minutehand.tenant_scope()) in ('', of_tenant)
 $$;
 
 CREATE FUNCTION minutehand.group_scopes(tenant text, of_group text) RETURNS text[]
@@ -3082,6 +3159,55 @@ CREATE FUNCTION minutehand.no_job() RETURNS uuid
     select uuid '00000000-0000-0000-0000-000000000000'
 $$;
 
+CREATE FUNCTION minutehand.note_outcomes(queues text[], tenants text[], groups text[], outcomes text[], holds interval[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+declare
+    moment timestamptz := clock_timestamp();
+    ended  record;
+begin
+    if not exists (select from minutehand.controls c where c.break_after is not null)
+       and not exists (select from unnest(holds) h where h > interval '0')
+       and not exists (select from minutehand.breakers) then
+        return;
+    end if;
+    for ended in
+        select e.*, b.break_after, b.break_for
+          from (select g.queue, g.tenant, g.group, count(*) filter (where g.outcome in ('retrying', 'dead')) as failures,
+                       bool_or(g.outcome = 'done') as succeeded, max(g.hold) as hold
+                  from unnest(queues, tenants, groups, outcomes, holds) g (queue, tenant, "group", outcome, hold)
+                 group by g.queue, g.tenant, g.group) e
+          left join lateral minutehand.breaker_of(e.queue, e.tenant, e.group) b on true
+         order by e.queue, e.tenant, e.group
+    loop
+        if ended.succeeded then
+            update minutehand.breakers b
+               set failures = 0, opened = null, open_until = null
+             where (b.queue, b.tenant, b.group) = (ended.queue, ended.tenant, ended.group)
+               and (b.failures > 0 or b.open_until is not null) and coalesce(b.open_until, moment) <= moment;
+        elsif ended.failures > 0 and ended.break_after is not null then
+            insert into minutehand.breakers as b (queue, tenant, "group", failures, opened, open_until)
+            values (ended.queue, ended.tenant, ended.group, ended.failures,
+                    case when ended.failures >= ended.break_after then moment end,
+                    case when ended.failures >= ended.break_after then moment + ended.break_for end)
+                on conflict (queue, tenant, "group") do update set
+                   failures = least(b.failures + excluded.failures, 1000000),
+                   opened = coalesce(b.opened, case when b.failures + excluded.failures >= ended.break_after then moment end),
+                   open_until = case when b.open_until > moment then b.open_until
+                                     when b.open_until is not null or b.failures + excluded.failures >= ended.break_after
+                                     then moment + ended.break_for end;
+        end if;
+        if ended.hold > interval '0' then
+            insert into minutehand.breakers as b (queue, tenant, "group", slow_until)
+            values (ended.queue, ended.tenant, ended.group, moment + ended.hold)
+                on conflict (queue, tenant, "group") do update set
+                   slow_until = greatest(b.slow_until, excluded.slow_until);
+        end if;
+    end loop;
+end
+$$;
+
 CREATE FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time zone, others boolean) RETURNS TABLE(id uuid, ack uuid, queue text, kind text, tenant text, wake boolean)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -3192,8 +3318,9 @@ CREATE FUNCTION minutehand.over_bounds(jobs minutehand.counted_job[], bounds min
     select h.job
       from hit h
       left join unnest(bounds) o on o.id = h.id and o.starts = h.starts and o.value = h.value and h.value <> ''
-     where h.place > coalesce(o.free, case when h.starts and h.value <> '' then (
-                select minutehand.free_of(t, h.value, moment) from unnest(bounds) t where t.id = h.id and t.starts and t.value = '') end, h.free)
+     where h.place > coalesce(o.free, case when (h.starts or h.id = minutehand.breaker_bound()) and h.value <> '' then (
+                select minutehand.free_of(t, h.value, moment)
+                  from unnest(bounds) t where t.id = h.id and t.starts = h.starts and t.value = '') end, h.free)
 $$;
 
 CREATE FUNCTION minutehand.pass_parts(in_queue text, with_priority integer, tenants text[], moment timestamp with time zone, full_scope minutehand.full_scope) RETURNS void
@@ -3287,7 +3414,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant', 'select', 'jobs jobs_live batches controls schedules firings', null),
-        ('worker operator tenant', 'execute', 'state busy bounds_job control_states batch_progress copy_of save_schedule pause_schedule remove_schedule
+        ('worker operator tenant', 'execute', 'state busy bounds_job control_states group_hold batch_progress copy_of save_schedule pause_schedule remove_schedule
                                                replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant', 'select', 'attempts events uniques audit history history_counted', null),
@@ -3296,7 +3423,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
                                         record_audit unblock', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
-        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates
+        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates breakers
                               kind_times batch_checks', null),
         ('worker', 'select', 'settings', 'max_result priority_step'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
@@ -3313,16 +3440,16 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches prune_groups
-                              oldest_writer count_minutes prune_history', null),
+                              oldest_writer count_minutes prune_history note_outcomes breaker_state breaker_of', null),
 
         -- What has no tenant, and what bounds every tenant.
-        ('operator', 'select', 'lanes lane_changes settings dispatcher budgets defaults queue_defaults retention archived_days
+        ('operator', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days
                                 jobs_done_default shares batch_checks', null),
         ('operator', 'insert', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days shares', null),
-        ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused budget_at', null),
+        ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused budget_at breaker_state breaker_of', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),
@@ -3410,6 +3537,27 @@ CREATE FUNCTION minutehand.prune_groups(moment timestamp with time zone, rows in
            set examined = moment
           from judged u
          where not u.over and (g.queue, g.tenant, g.group, g.job) = (u.queue, u.tenant, u.group, u.job)
+    ), judged_breakers as materialized (
+        select b.queue, b.tenant, b.group,
+               coalesce(b.held_until, moment) <= moment
+               and (b.failures = 0 and b.open_until is null
+                    or not exists (select from minutehand.jobs_live j
+                                    where j.queue = b.queue and j.tenant = b.tenant and j.group = b.group)) as over
+          from (select *
+                  from minutehand.breakers
+                 where examined < moment - interval '1 day'
+                 order by examined
+                 limit rows
+                   for update skip locked) b
+    ), forgotten as (
+        delete from minutehand.breakers b
+         using judged_breakers u
+         where u.over and (b.queue, b.tenant, b.group) = (u.queue, u.tenant, u.group)
+    ), examined_breakers as (
+        update minutehand.breakers b
+           set examined = moment
+          from judged_breakers u
+         where not u.over and (b.queue, b.tenant, b.group) = (u.queue, u.tenant, u.group)
     )
     delete from minutehand.group_turns
      where ctid = any (array(select t.ctid
@@ -4811,6 +4959,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.waiting_groups(moment timestamp with time zone) RETURNS TABLE(queue text, tenant text, "group" text)
+    LANGUAGE sql STABLE ROWS 100
+    AS $$
+    select b.queue, b.tenant, b.group
+      from (select * from minutehand.breakers where held_until > moment order by held_until desc limit minutehand.scan_rows('listed')) b
+     cross join lateral minutehand.breaker_state(b.queue, b.tenant, b.group, moment) s
+     where not s.half_open
+$$;
+
 CREATE FUNCTION minutehand.was_visible(created xid, snapshot pg_snapshot) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -4970,6 +5127,19 @@ CREATE TABLE minutehand.blocked_groups (
     examined timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
+CREATE TABLE minutehand.breakers (
+    queue minutehand.queue NOT NULL,
+    tenant minutehand.tenant NOT NULL,
+    "group" minutehand.job_group NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    opened timestamp with time zone,
+    open_until timestamp with time zone,
+    slow_until timestamp with time zone,
+    held_until timestamp with time zone GENERATED ALWAYS AS (GREATEST(open_until, slow_until)) STORED,
+    examined timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+)
+WITH (fillfactor='70');
+
 CREATE TABLE minutehand.budgets (
     queue minutehand.queue NOT NULL,
     budget integer NOT NULL,
@@ -4996,7 +5166,12 @@ CREATE TABLE minutehand.controls (
     burst integer,
     in_order boolean,
     on_dead text,
-    limited boolean GENERATED ALWAYS AS ((num_nonnulls(max_running, rate, in_order) > 0)) STORED,
+    break_after integer,
+    break_for interval,
+    limited boolean GENERATED ALWAYS AS ((num_nonnulls(max_running, rate, in_order, break_after) > 0)) STORED,
+    CONSTRAINT break_after_is_at_least_1 CHECK (((break_after >= 1) AND (break_after <= 1000000))),
+    CONSTRAINT break_is_bounded CHECK (((break_for >= '00:00:01'::interval) AND (break_for <= '31 days'::interval))),
+    CONSTRAINT breaker_is_of_groups CHECK (((num_nonnulls(break_after, break_for) = ANY (ARRAY[0, 2])) AND ((break_after IS NULL) OR (((kind)::text = ''::text) AND ((key)::text = ''::text) AND ((per = 'group'::text) OR (("group")::text <> ''::text)))))),
     CONSTRAINT burst_is_at_least_1 CHECK (((burst >= 1) AND (burst <= 1000000))),
     CONSTRAINT limit_is_at_least_0 CHECK ((max_running >= 0)),
     CONSTRAINT order_ends CHECK (((on_dead = ANY (ARRAY['block'::text, 'continue'::text])) AND in_order)),
@@ -5431,6 +5606,9 @@ ALTER TABLE ONLY minutehand.batches
 ALTER TABLE ONLY minutehand.blocked_groups
     ADD CONSTRAINT blocked_groups_pkey PRIMARY KEY (queue, tenant, "group", job);
 
+ALTER TABLE ONLY minutehand.breakers
+    ADD CONSTRAINT breakers_pkey PRIMARY KEY (queue, tenant, "group");
+
 ALTER TABLE ONLY minutehand.budgets
     ADD CONSTRAINT budgets_pkey PRIMARY KEY (queue);
 
@@ -5558,6 +5736,14 @@ CREATE INDEX batches_tenant ON minutehand.batches USING btree (tenant, id) WHERE
 CREATE INDEX blocked_groups_examined ON minutehand.blocked_groups USING btree (examined);
 
 CREATE INDEX blocked_groups_job ON minutehand.blocked_groups USING btree (job);
+
+CREATE INDEX breakers_examined ON minutehand.breakers USING btree (examined);
+
+CREATE INDEX breakers_held ON minutehand.breakers USING btree (held_until) WHERE (held_until IS NOT NULL);
+
+CREATE INDEX breakers_open ON minutehand.breakers USING btree (open_until) WHERE (open_until IS NOT NULL);
+
+CREATE INDEX controls_breakers ON minutehand.controls USING btree ("group") WHERE (break_after IS NOT NULL);
 
 CREATE INDEX events_job ON ONLY minutehand.events USING btree (job, at);
 
@@ -5695,6 +5881,8 @@ ALTER TABLE minutehand.batches ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE minutehand.blocked_groups ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE minutehand.breakers ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE minutehand.controls ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE minutehand.events ENABLE ROW LEVEL SECURITY;
@@ -5724,6 +5912,8 @@ CREATE POLICY minutehand_operator ON minutehand.audit TO minutehand_operator USI
 CREATE POLICY minutehand_operator ON minutehand.batches TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
 CREATE POLICY minutehand_operator ON minutehand.blocked_groups TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_operator ON minutehand.breakers TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
 CREATE POLICY minutehand_operator ON minutehand.controls TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
@@ -5759,6 +5949,8 @@ CREATE POLICY minutehand_tenant ON minutehand.batches TO minutehand_tenant USING
 
 CREATE POLICY minutehand_tenant ON minutehand.blocked_groups TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
+CREATE POLICY minutehand_tenant ON minutehand.breakers TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
+
 CREATE POLICY minutehand_tenant ON minutehand.controls TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
 CREATE POLICY minutehand_tenant ON minutehand.events TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
@@ -5792,6 +5984,8 @@ CREATE POLICY minutehand_worker ON minutehand.audit TO minutehand_worker USING (
 CREATE POLICY minutehand_worker ON minutehand.batches TO minutehand_worker USING (true);
 
 CREATE POLICY minutehand_worker ON minutehand.blocked_groups TO minutehand_worker USING (true);
+
+CREATE POLICY minutehand_worker ON minutehand.breakers TO minutehand_worker USING (true);
 
 CREATE POLICY minutehand_worker ON minutehand.controls TO minutehand_worker USING (true);
 
@@ -5986,6 +6180,20 @@ GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text,
 REVOKE ALL ON FUNCTION minutehand.bounds_left(bounds minutehand.bound[], jobs minutehand.counted_job[], moment timestamp with time zone, starting boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.bounds_of(jobs minutehand.counted_job[], bounds minutehand.bound[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.breaker_bound() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.breaker_bounds(moment timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.breaker_free(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.breaker_of(in_queue text, of_tenant text, of_group text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.breaker_of(in_queue text, of_tenant text, of_group text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.breaker_of(in_queue text, of_tenant text, of_group text) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.breaker_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.breaker_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.breaker_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.budget_at(budget integer, lapsed timestamp with time zone, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.budget_at(budget integer, lapsed timestamp with time zone, moment timestamp with time zone) TO minutehand_operator;
@@ -6244,13 +6452,18 @@ GRANT ALL ON FUNCTION minutehand.free_slots(of_queue text, freed timestamp with 
 
 REVOKE ALL ON FUNCTION minutehand.full_for(tenant text, kind text, key text, of_group text, kinds jsonb, others jsonb) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.full_scopes(lanes minutehand.due_lane[], bounds minutehand.bound[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.full_scopes(lanes minutehand.due_lane[], bounds minutehand.bound[], moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.grant_role(of_role text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.grant_roles() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], scopes minutehand.full_scope[], tried uuid[], taken uuid[], steps integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.group_hold(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.group_hold(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.group_hold(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.group_hold(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.group_scopes(tenant text, of_group text) FROM PUBLIC;
 
@@ -6343,6 +6556,9 @@ REVOKE ALL ON FUNCTION minutehand.next_due(of_queue text, most bigint, moment ti
 GRANT ALL ON FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.no_job() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.note_outcomes(queues text[], tenants text[], groups text[], outcomes text[], holds interval[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.note_outcomes(queues text[], tenants text[], groups text[], outcomes text[], holds interval[]) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time zone, others boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time zone, others boolean) TO minutehand_enqueuer;
@@ -6584,6 +6800,8 @@ REVOKE ALL ON FUNCTION minutehand.visit_groups(streams minutehand.stream[], lane
 
 REVOKE ALL ON FUNCTION minutehand.visit_tenants(in_queue text, with_priority integer, floor timestamp with time zone, room integer, moment timestamp with time zone, full_scope minutehand.full_scope, marks boolean, OUT part text, OUT weight integer, OUT open boolean, OUT last boolean) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.waiting_groups(moment timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.was_visible(created xid, snapshot pg_snapshot) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.withdraw_ahead(of_tenant text, of_schedule text, moment timestamp with time zone) FROM PUBLIC;
@@ -6622,6 +6840,9 @@ GRANT SELECT ON TABLE minutehand.audit TO minutehand_tenant;
 
 GRANT SELECT ON TABLE minutehand.batch_checks TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.batch_checks TO minutehand_worker;
+
+GRANT SELECT ON TABLE minutehand.breakers TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.breakers TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.budgets TO minutehand_operator;
 GRANT SELECT,INSERT,UPDATE ON TABLE minutehand.budgets TO minutehand_worker;

@@ -163,12 +163,12 @@ def test_row_of_failures_grows_until_a_success(queue: Queue) -> None:
     broken(queue)
     (first,) = queue.sql(STATE)
     queue.sql(OVER)
-    fail(*queue.take())
+    fail(queue.take()[0])
     (second,) = queue.sql(STATE)
     assert (first["failures"], second["failures"]) == (2, 3)
     assert first["opened"] == second["opened"] and first["open_until"] < second["open_until"]
     queue.sql(OVER)
-    finish(*queue.take(), Done())
+    finish(queue.take()[0], Done())
 
     assert queue.sql(STATE) == [{"failures": 0, "opened": None, "open_until": None}]
 

@@ -23,6 +23,7 @@ PAGES = (
     "/failures",
     "/queues",
     "/schedules",
+    "/schedules?name=weekly+report",
     "/batches",
     "/audit",
     "/system",

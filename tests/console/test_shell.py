@@ -7,9 +7,8 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import Page, expect
 
-from minutehand import Database, NewJob, enqueue, schedules
+from minutehand import Database, enqueue
 from minutehand.functions.api import console_files
-from minutehand.queries.jobs import list_jobs
 from tests.console.conftest import TOKEN, Serve
 
 LATER = timedelta(days=3)
@@ -156,22 +155,3 @@ def test_theme_and_zone_are_kept(page: Page, serve: Serve, db: Database) -> None
     assert page.evaluate(ground) != light
     page.reload()
     expect(page.get_by_role("button", name="Dark theme")).to_be_visible()
-
-
-def test_schedule_is_paused_resumed_and_run_now(page: Page, serve: Serve, db: Database) -> None:
-    schedules.save(
-        db, schedules.Schedule("every monday/8", "0 8 * * mon", NewJob("report"), zone="Europe/Berlin")
-    )
-    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
-    page.get_by_role("link", name="Schedules").click()
-    row = page.locator("tbody tr")
-    row.get_by_role("button", name="Pause").click()
-    expect(row).to_contain_text("paused")
-    assert schedules.get(db, "every monday/8").paused
-    row.get_by_role("button", name="Resume").click()
-    expect(row.get_by_role("button", name="Pause")).to_be_visible()
-
-    row.get_by_role("button", name="Run now").click()
-
-    expect(page.locator("h1 .state")).to_have_text("due")
-    assert list_jobs(db).rows[0].schedule == "every monday/8"

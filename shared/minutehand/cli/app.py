@@ -19,6 +19,7 @@ COMMANDS = {
     "show": "Show a job and its attempts.",
     "why": "Explain why a job or a queue is late.",
     "top": "Show all queues live.",
+    "console": "Serve the console on this machine.",
     "wait": "Wait until jobs are finished.",
     "stats": "Count jobs by queue and state.",
     "queues": "List queues.",
@@ -97,9 +98,9 @@ class Commands(click.Group):
         except ModuleNotFoundError as error:
             if ctx.resilient_parsing:
                 return None
-            if cmd_name == "dev":
+            if cmd_name in ("dev", "console"):
                 raise click.UsageError(
-                    f"dev requires an extra ({error.name} is missing); run: pip install 'minutehand[local]'"
+                    f"{cmd_name} requires an extra ({error.name} is missing); run: pip install 'minutehand[local]'"
                 ) from None
             if cmd_name == "pipeline":
                 raise click.UsageError(

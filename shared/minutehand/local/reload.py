@@ -50,6 +50,11 @@ class Application:
                 return True
         return False
 
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended by itself."""
+        return self._process is not None and self._process.poll() is not None
+
     def stop(self) -> None:
         """End the process after its current requests."""
         if self._process is not None:

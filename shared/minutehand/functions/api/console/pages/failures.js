@@ -40,12 +40,11 @@ const Windows = ({ window }) => html`<label class="unseen" for="window">Time</la
 const COLUMNS = [
   { title: "Cause", kind: "main", cell: ({ cause, type, filter, message }) => html`<a href=${link("jobs", filter)}>${type}</a>
     <small title=${message}>${cause.slice(type.length + 2)}</small>` },
-  { title: "Kind", kind: "plain", cell: ({ kind }) => kind },
-  { title: "Queue", kind: "plain", cell: ({ queue }) => queue },
+  { title: "Kind", kind: "plain", cell: ({ kind, queue }) => html`${kind} <small>${queue}</small>` },
   { title: "Jobs", kind: "number", cell: ({ jobs, dead, filter }) => html`<a href=${link("jobs", filter)}>${count(jobs)}</a>
     <small> ${dead ? `${count(dead)} dead` : "retrying"}</small>` },
   { title: "Trend", hidden: true, cell: ({ trend }) => html`<${Trend} values=${trend} />` },
-  { title: "Last", kind: "when", cell: ({ last, sample }) => html`<${Time} at=${last} /> <a class="mono" href=${jobLink(sample[0])}>${sample[0].slice(-SHORT_ID)}</a>` },
+  { title: "Last", kind: "when", cell: ({ last, sample }) => html`<${Time} at=${last} /> <small><a class="mono" href=${jobLink(sample[0])}>${sample[0].slice(-SHORT_ID)}</a></small>` },
 ];
 
 const RETRY = { title: "Changes", hidden: true, kind: "number", cell: (group) => group.dead > 0

@@ -1,0 +1,37 @@
+// The changes of a schedule.
+import { html } from "../../vendor/preact.js";
+import { post, request } from "../../app/api.js";
+import { open } from "../../app/dialog.js";
+import { reload } from "../../app/live.js";
+import { caller } from "../../app/role.js";
+import { go, jobLink } from "../../app/router.js";
+import { toast, toastError } from "../../app/toasts.js";
+import { Form } from "./form.js";
+
+export const isOwn = ({ tenant }) => tenant === (caller.get().tenant ?? "");
+const pathOf = (name) => `/schedules/${encodeURIComponent(name)}`;
+
+export function Actions({ schedule }) {
+  const toggle = schedule.paused ? "resume" : "pause";
+  return html`<button onClick=${() => change(schedule, toggle)}>${toggle === "pause" ? "Pause" : "Resume"}</button>
+    <button onClick=${() => change(schedule, "run")}>Run now</button>
+    <button onClick=${() => edit(schedule)}>Edit</button>`;
+}
+
+async function change({ name }, verb) {
+  try {
+    const result = await post(`${pathOf(name)}/${verb}`);
+    if (verb === "run") go(jobLink(result.id));
+    else toast(`The schedule ${name} was ${verb}d.`);
+    reload();
+  } catch (error) { toastError(error); }
+}
+
+// A change replaces the schedule as a whole, so its payload must keep every digit.
+async function edit({ name }) {
+  if (!JSON.rawJSON) { toast("This browser would round large numbers of the payload. Use: minutehand schedules put", { kind: "bad" }); return; }
+  try {
+    const schedule = await request(`${pathOf(name)}?include=payload`, { exact: true });
+    open(() => html`<${Form} schedule=${schedule} />`);
+  } catch (error) { toastError(error); }
+}

@@ -1,0 +1,83 @@
+"""Schedules: their next occurrences in two time zones, firings, and their changes after a preview."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from playwright.sync_api import Page, expect
+
+from minutehand import Database, NewJob, Retry, schedules
+from minutehand.queries.jobs import list_jobs
+from tests.console.conftest import Serve
+
+ROWS = "tbody tr"
+NAME = "every monday/8"
+STORED = schedules.Schedule(
+    NAME,
+    "0 8 * * mon",
+    NewJob(
+        "report",
+        {"n": 12345678901234567890},
+        priority=9,
+        retry=Retry(min=timedelta(seconds=7)),
+        headers={"a": "b"},
+    ),
+    zone="Asia/Kolkata",
+    jitter=timedelta(seconds=30),
+    overlap="skip",
+)
+
+
+def test_schedule_is_paused_resumed_and_run_now(page: Page, serve: Serve, db: Database) -> None:
+    schedules.save(db, STORED)
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+    page.get_by_role("link", name="Schedules").click()
+    row = page.locator(ROWS)
+    row.get_by_role("button", name="Pause").click()
+    expect(row).to_contain_text("paused")
+    assert schedules.get(db, NAME).paused
+    row.get_by_role("button", name="Resume").click()
+    expect(row.get_by_role("button", name="Pause")).to_be_visible()
+
+    row.get_by_role("link", name=NAME).click()
+    expect(page.get_by_role("table", name="Next occurrences").locator(ROWS)).to_have_count(10)
+    page.get_by_role("button", name="Run now").click()
+    expect(page.locator("h1 .state")).to_have_text("due")
+    assert list_jobs(db).rows[0].schedule == NAME
+
+    page.go_back()
+    expect(page.get_by_role("table", name="Firings").locator(ROWS)).to_contain_text("requested")
+
+
+def test_schedule_is_edited_after_a_preview_in_two_zones(page: Page, serve: Serve, db: Database) -> None:
+    schedules.save(db, STORED)
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/schedules?name=every+monday%2F8")
+    page.get_by_role("button", name="Edit").click()
+    dialog = page.get_by_role("dialog")
+    preview = dialog.get_by_role("table", name="Next occurrences")
+    expect(preview.get_by_role("columnheader")).to_have_text(["Asia/Kolkata", "UTC", "In"])
+    expect(preview.locator(ROWS).first).to_contain_text("08:00")
+    expect(preview.locator(ROWS).first).to_contain_text("02:30")
+
+    dialog.get_by_label("Every").fill("0 9 * *")
+    expect(dialog.locator(".preview")).to_contain_text("every must be")
+    dialog.get_by_label("Every").fill("0 9 * * tue")
+    expect(preview.locator(ROWS).first).to_contain_text("03:30")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_have_count(0)
+
+    assert schedules.get(db, NAME).schedule == replace(STORED, every="0 9 * * tue")
+
+
+def test_schedule_is_added(page: Page, serve: Serve, db: Database) -> None:
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/schedules")
+    page.get_by_role("button", name="Add a schedule").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("nightly")
+    dialog.get_by_label("Kind").fill("backup")
+    dialog.get_by_label("Payload").fill('{"full": true}')
+    dialog.get_by_role("button", name="Save").click()
+
+    expect(dialog).to_have_count(0)
+    expect(page.locator(ROWS)).to_contain_text("nightly")
+    added = schedules.get(db, "nightly").schedule
+    assert (added.job.kind, added.job.payload, added.every) == ("backup", {"full": True}, "0 8 * * mon-fri")

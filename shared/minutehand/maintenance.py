@@ -52,6 +52,19 @@ class MaintenanceReport:
     expired: int = 0
     failed: tuple[str, ...] = ()
 
+    def figures(self) -> dict[str, int]:
+        """Return the figures by the names of their metrics."""
+        fired = self.fired
+        return {
+            "dead": len(self.reaped),
+            "expired": self.expired,
+            "failed_steps": len(self.failed),
+            "fired": fired.fired if fired else 0,
+            "skipped": fired.skipped if fired else 0,
+            "missed": fired.missed if fired else 0,
+            "refused_schedules": len(fired.refused) if fired else 0,
+        }
+
 
 @dataclass(frozen=True)
 class Health:
@@ -64,6 +77,14 @@ class Health:
     snapshot: timedelta
     dead_rows_per_live: int
     connections_percent: int
+
+    def figures(self) -> dict[str, int]:
+        """Return the figures by the names of their metrics."""
+        return {
+            "oldest_snapshot_ms": round(self.snapshot.total_seconds() * 1000),
+            "dead_rows_per_live": self.dead_rows_per_live,
+            "connections_percent": self.connections_percent,
+        }
 
 
 @dataclass
@@ -206,14 +227,16 @@ class WorkerMaintenance:
         now = monotonic()
         return now - self.maintained > MAINTENANCE_SECONDS or now - self.raised > RAISE_EVERY.total_seconds()
 
-    def run(self, database: Database) -> None:
-        """Run the steps whose time has come."""
+    def run(self, database: Database) -> MaintenanceReport | None:
+        """Run the steps whose time has come; return the report of a full run."""
         if monotonic() - self.maintained > MAINTENANCE_SECONDS:
-            run_maintenance(database)
+            report = run_maintenance(database)
             self.maintained = self.raised = monotonic()
-        elif self.is_due:
+            return report
+        if self.is_due:
             Steps().run("raise the floors", lambda: _raise_floors(database))
             self.raised = monotonic()
+        return None
 
 
 def check_health(database: Database) -> Health:

@@ -1,6 +1,6 @@
 """Work: run due jobs as a resident worker."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from threading import Event as Flag
@@ -11,13 +11,16 @@ from minutehand.calling import unawaited
 from minutehand.claim import Taker
 from minutehand.database import Database
 from minutehand.errors import BusyError, ConflictError, MinutehandError, UnreachableError
-from minutehand.events import emit
+from minutehand.events import emit, hooks
 from minutehand.events.publish import publish
 from minutehand.handlers import Handlers
 from minutehand.model.event import Hook
 from minutehand.model.queues import Given, Queues
 from minutehand.model.turns import Turns
 from minutehand.model.worker import UNNAMED, Worker
+
+# Due jobs of a queue that are counted for the metrics; a tick counts as many, or as many as its capacity.
+COUNT_LIMIT = 1000
 
 
 def work(
@@ -57,7 +60,8 @@ def work(
         _releasing(taker, handlers),
     ):
         while not stop.is_set():
-            maintenance.run(database)
+            if report := maintenance.run(database):
+                _measure(database, report.figures())
             jobs = taker.take()
             finishes = run_jobs(
                 jobs,
@@ -68,10 +72,36 @@ def work(
                 # Jobs that were taken must not wait for maintenance.
                 ahead=lambda: None if maintenance.is_due else taker.ahead(),
             )
+            if jobs:
+                hooks.call_with_figures({"taken": len(finishes)})
             handled += sum(finish.ending not in ("released", "lost") for finish in finishes)
             if not jobs and (drain or stop.wait(idle.total_seconds())):
                 break
     return handled
+
+
+def _measure(database: Database, maintained: Mapping[str, int]) -> None:
+    """Pass the figures of a full run of maintenance, of the due jobs and of the database to the hooks."""
+    if not hooks.take_figures():
+        return
+    # Imported only when used, as in `work`.
+    from minutehand.maintenance import check_health
+
+    figures = dict(maintained)
+    for measure in (_count_due, lambda database: check_health(database).figures()):
+        # A role may lack a privilege.
+        with suppress(MinutehandError):
+            figures |= measure(database)
+    hooks.call_with_figures(figures)
+
+
+def _count_due(database: Database) -> dict[str, int]:
+    due = database.run("count_due", limit=COUNT_LIMIT, now=None)
+    late = max((record["late"] for record in due), default=timedelta())
+    return {
+        "due": sum(record["due"] for record in due),
+        "oldest_due_ms": round(late.total_seconds() * 1000),
+    }
 
 
 @contextmanager

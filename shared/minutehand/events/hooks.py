@@ -7,11 +7,17 @@
         ...
 
 MINUTEHAND_HOOKS names the modules that register hooks on import, separated by commas. They are imported at the first
-event.
+event. MINUTEHAND_METRICS imports one of minutehand's in the same way.
+
+A tick, an invocation of a worker and a request to the API also have figures, such as the number of due jobs:
+
+    @hooks.on_figures
+    def show(figures):
+        ...
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any, Literal, TypeVar, overload
@@ -19,14 +25,17 @@ from typing import Any, Literal, TypeVar, overload
 from minutehand.calling.binding import is_async, name_of
 from minutehand.errors import ConfigurationError
 from minutehand.model.event import NAMES, Event, Hook, Name
-from minutehand.settings.table import HOOKS
+from minutehand.settings.table import HOOKS, METRICS
 
 Function = TypeVar("Function", bound=Hook)
+# Receives figures by the names of the metrics.
+FiguresHook = Callable[[Mapping[str, int]], None]
 AnyName = Name | Literal["*"]
 
 logger = logging.getLogger(__name__)
 _hooks: dict[str, list[Hook]] = {}
-_warned: set[Hook] = set()
+_of_figures: list[FiguresHook] = []
+_warned: set[Hook | FiguresHook] = set()
 
 
 @overload
@@ -57,6 +66,21 @@ def off(function: Hook) -> None:
     _warned.discard(function)
 
 
+def on_figures(function: FiguresHook) -> FiguresHook:
+    """Register a function for the figures of each tick, invocation and request. Usable as a decorator.
+
+    docs/metrics.md lists their names. The same rules apply as for the hooks of events.
+    """
+    _of_figures.append(function)
+    return function
+
+
+def off_figures(function: FiguresHook) -> None:
+    """Unregister a function from the figures."""
+    _of_figures[:] = [each for each in _of_figures if each != function]
+    _warned.discard(function)
+
+
 def has_hooks() -> bool:
     """Return whether any hook is registered."""
     load()
@@ -71,6 +95,7 @@ def are_registered() -> bool:
 def load() -> None:
     """Import the modules that register hooks."""
     _load(HOOKS.read())
+    _load_metrics(METRICS.read())
 
 
 def call(event: Event) -> None:
@@ -84,7 +109,23 @@ def call(event: Event) -> None:
             _warn_once(function, error)
 
 
-def _warn_once(function: Hook, error: Exception) -> None:
+def take_figures() -> bool:
+    """Return whether any function takes figures."""
+    load()
+    return bool(_of_figures)
+
+
+def call_with_figures(figures: Mapping[str, int]) -> None:
+    """Call the functions that take figures, in the order of registration."""
+    load()
+    for function in [*_of_figures]:
+        try:
+            function(figures)
+        except Exception as error:
+            _warn_once(function, error)
+
+
+def _warn_once(function: Hook | FiguresHook, error: Exception) -> None:
     if function not in _warned:
         _warned.add(function)
         name = getattr(function, "__qualname__", repr(function))
@@ -101,3 +142,16 @@ def _load(modules: str) -> None:
             logger.error(
                 "MINUTEHAND_HOOKS: %s cannot be imported: %s: %s", module, type(error).__name__, error
             )
+
+
+@cache
+def _load_metrics(library: str) -> None:
+    """Import the module of a metrics library, which registers hooks. A missing library must not fail a job."""
+    if not library:
+        return
+    try:
+        import_module(f"minutehand.metrics.{library}")
+    except ImportError as error:
+        logger.warning(
+            "%s=%s records nothing: install minutehand[%s] (%s)", METRICS.name, library, library, error
+        )

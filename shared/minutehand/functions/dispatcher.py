@@ -14,11 +14,11 @@ from aws_lambda_powertools.metrics import MetricUnit
 from minutehand.aws import LambdaInvoker
 from minutehand.database import default_database
 from minutehand.errors import DatabaseError, MinutehandError
+from minutehand.events.hooks import call_with_figures
 from minutehand.fan_out import FanOut
 from minutehand.invocations.forwarding import forward
 from minutehand.maintenance import check_health
 from minutehand.offer import withdraw
-from minutehand.schedules.fire import Fired
 from minutehand.settings import code_version, read_settings, sleeps
 from minutehand.settings.table import HANDLERS, MODE, SCHEDULES
 from minutehand.tick import Tick, tick
@@ -152,44 +152,33 @@ def _facts(result: Tick) -> dict[str, int]:
         "invoked": result.fan_out.invoked,
         "forwarded": result.fan_out.forwarded,
         "refused": len(result.fan_out.refused),
-        "dead": len(result.maintenance.reaped),
-        "expired": result.maintenance.expired,
-        "failed_steps": len(result.maintenance.failed),
         **({} if result.arranged is None else {"failed_alarms": int(not result.arranged)}),
-        **_fired(result.maintenance.fired),
+        **result.maintenance.figures(),
         "tick_ms": round(result.took.total_seconds() * 1000),
-    }
-
-
-def _fired(fired: Fired | None) -> dict[str, int]:
-    fired = fired or Fired()
-    return {
-        "fired": fired.fired,
-        "skipped": fired.skipped,
-        "missed": fired.missed,
-        "refused_schedules": len(fired.refused),
     }
 
 
 def _health() -> dict[str, int]:
     """Return the database's health; nothing if the role may not read it, which does not fail the tick."""
     try:
-        health = check_health(default_database())
+        return check_health(default_database()).figures()
     except DatabaseError as error:
         logger.warning("health is unknown", extra={"reason": str(error)})
         return {}
-    return {
-        "oldest_snapshot_ms": round(health.snapshot.total_seconds() * 1000),
-        "dead_rows_per_live": health.dead_rows_per_live,
-        "connections_percent": health.connections_percent,
-    }
 
 
 def _put_metrics(facts: dict[str, int]) -> None:
     for name, value in facts.items():
-        unit = MetricUnit.Milliseconds if name.endswith("_ms") else MetricUnit.Count
-        metrics.add_metric(name=name, value=value, unit=unit)
+        metrics.add_metric(name=name, value=value, unit=_unit(name))
     metrics.flush_metrics()
+    call_with_figures(facts)
+
+
+def _unit(name: str) -> MetricUnit:
+    """Return the unit of a metric; minutehand.metrics.table, which is not imported here, has the same rule."""
+    if name.endswith("_ms"):
+        return MetricUnit.Milliseconds
+    return MetricUnit.Percent if name.endswith("_percent") else MetricUnit.Count
 
 
 def _log_problems(result: Tick) -> None:

@@ -11,6 +11,7 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from minutehand.database import Database, default_database, executed
+from minutehand.events.hooks import call_with_figures
 from minutehand.handlers import DEFAULT_PACKAGE, HandlerPackage
 from minutehand.invocations.running import Invocation
 from minutehand.invocations.times import HandlerTimes
@@ -76,6 +77,7 @@ def _count(event: dict[str, Any], first: Sequence[Finish], further: Sequence[Fin
     for name, value in measured.items():
         metrics.add_metric(name=name, value=value, unit=MetricUnit.Count)
     metrics.flush_metrics()
+    call_with_figures(measured)
     return dict(counts)
 
 
@@ -113,9 +115,11 @@ def wake_later(endings: Iterable[Finish]) -> None:
 
 
 def log_event(event: Event) -> None:
-    """Log one line about a job, never its payload."""
+    """Log one line about a job, never its payload. The cause of a failure has no value of the job."""
     facts = {name: getattr(event, name) for name in ("kind", "queue", "attempt")}
     facts |= {"job": str(event.job), "correlation_id": current().correlation, **event.facts}
+    if event.cause:
+        facts["cause"] = event.cause
     troubled = event.name in ("dead", "lost") or (event.name == "done" and "error_type" in event.facts)
     log = logger.warning if troubled else logger.info
     log(event.name, extra=facts)

@@ -40,7 +40,8 @@ class Event:
     """Something that happened to a job, or (paused, resumed, halted, fired) to a queue or schedule.
 
     `at` is the time by the clock of the emitting process. `id` is the same in every hook and sink. `facts` has further
-    details, such as durations, times, the type of an error and the actor, but never a payload or result.
+    details, such as durations, times, the type of an error and the actor, but never a payload or result. `cause` is the
+    error of an attempt in one line, without values of the job; hooks and log lines have it, sinks do not.
     """
 
     name: Name
@@ -54,10 +55,13 @@ class Event:
     at: datetime = field(default_factory=_now)
     id: UUID = field(default_factory=uuid4)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    cause: str = field(default="", repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the event as JSON, without empty fields."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "facts"}
+        """Return the event as JSON for sinks, without empty fields."""
+        values = {
+            name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("facts", "cause")
+        }
         plain = {name: _plain(value) for name, value in values.items() if value is not None and value != ""}
         return plain | {"facts": {name: _plain(value) for name, value in self.facts.items()}}
 

@@ -156,6 +156,13 @@ TRACING = declare(
     "Record enqueues, ticks, claims and attempts as spans of OpenTelemetry or as subsegments of X-Ray.",
     *EVERYWHERE,
 )
+METRICS = declare(
+    "MINUTEHAND_METRICS",
+    choice("otel"),
+    "",
+    "Record metrics with OpenTelemetry, besides those of CloudWatch.",
+    *EVERYWHERE,
+)
 REDACT_ERRORS = declare_flag(
     "MINUTEHAND_REDACT_ERRORS",
     "Store only an id for an unexpected error; the log contains the error.",

@@ -2,7 +2,6 @@
 
 import os
 import socket
-import sys
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -11,13 +10,14 @@ from uuid import UUID
 
 import click
 
-from minutehand.cli.crew import Crew
 from minutehand.cli.exits import INTERRUPTED, OK
 from minutehand.cli.handler_source import find_handlers
-from minutehand.cli.options import connection_options, given_url, local_run_url, open_database, output_option
+from minutehand.cli.metrics_endpoint import serving_metrics
+from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import print_message, put_json
 from minutehand.cli.stop import Stop
 from minutehand.cli.values import duration
+from minutehand.cli.work_crew import run_crew
 from minutehand.database import Database
 from minutehand.errors import BusyError, ConflictError, InvalidJobError, UnreachableError
 from minutehand.handlers import HandlerPackage
@@ -73,6 +73,18 @@ RECONNECT_SECONDS = 5.0
     "--processes", type=click.IntRange(1, 256), default=1, show_default=True, help="Number of processes."
 )
 @click.option(
+    "--metrics-port",
+    type=click.IntRange(1, 65535),
+    help="Serve metrics for Prometheus at this port; several processes use this port and those after it.",
+)
+@click.option(
+    "--metrics-host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="The address at which the metrics are served.",
+)
+@click.option(
     "--follow-stdin", is_flag=True, hidden=True, help="Stop when stdin closes, as the parent exits."
 )
 @output_option("table", "json")
@@ -82,6 +94,8 @@ def work(
     strict: bool,
     sources: tuple[str, ...],
     processes: int,
+    metrics_port: int | None,
+    metrics_host: str,
     follow_stdin: bool,
     form: str,
     **options: Any,
@@ -101,6 +115,7 @@ def work(
       minutehand work --queue mail=3,reports --processes 4
       minutehand work --queue urgent,mail --strict --stop-timeout 25s
       minutehand work --handlers shop.jobs --drain -o json
+      minutehand work --metrics-port 9464
     """
     queues = _queues(names, strict)
     options["concurrency"] = options["concurrency"] or read_settings().concurrency
@@ -108,12 +123,12 @@ def work(
         raise click.BadParameter("the lease must be positive", param_hint="--lease")
     handlers = find_handlers(sources)
     if processes > 1:
-        return _run_crew(processes, form)
+        return run_crew(processes, form)
     stop = Stop()
     stop.listen(options.pop("stop_timeout"))
     if follow_stdin:
         stop.follow(0)
-    with open_database() as database:
+    with open_database() as database, serving_metrics(metrics_host, metrics_port):
         print_message(f"working on {queues}; press Ctrl-C to stop")
         return _work(database, handlers, stop, form, queues=queues.weights, strict=strict, **options)
 
@@ -178,9 +193,10 @@ class Printer:
         self.count += 1
         if self._form == "json":
             facts = {name: getattr(event, name) for name in ("job", "kind", "queue", "attempt")}
-            put_json({"at": event.at, "event": event.name, **facts, **event.facts})
+            cause = {"cause": event.cause} if event.cause else {}
+            put_json({"at": event.at, "event": event.name, **facts, **event.facts, **cause})
             return
-        error = f", {event.facts['error_type']}" if "error_type" in event.facts else ""
+        error = f", {event.cause}" if event.cause else ""
         attempt = f"({event.attempt} of {event.max_attempts}, {event.facts['ran_ms']} ms{error})"
         print_message(f"{event.at.astimezone():%H:%M:%S} {event.name:<9} {event.kind} {event.job} {attempt}")
 
@@ -190,22 +206,3 @@ def _queues(names: tuple[str, ...], strict: bool) -> Queues:
         return Queues.parse(names, strict)
     except InvalidJobError as error:
         raise click.BadParameter(str(error), param_hint="--queue") from None
-
-
-def _run_crew(processes: int, form: str) -> int:
-    """Start workers with the same options. The database URL is passed in the environment, not in arguments."""
-    ctx = click.get_current_context()
-    command = [sys.executable, "-m", "minutehand", "work", "--follow-stdin", "-o", form]
-    for name, option in (("chunk", "--chunk"), ("concurrency", "--concurrency")):
-        if ctx.params[name] is not None:
-            command += [option, str(ctx.params[name])]
-    for name, option in (("idle", "--idle"), ("lease", "--lease"), ("stop_timeout", "--stop-timeout")):
-        if ctx.params[name] is not None:
-            command += [option, f"{ctx.params[name].total_seconds():f}s"]
-    for name, option in (("names", "--queue"), ("sources", "--handlers")):
-        for value in ctx.params[name]:
-            command += [option, value]
-    command += [f"--{name}" for name in ("drain", "strict") if ctx.params[name]]
-    url = given_url() or local_run_url()
-    environment = {**os.environ, "DATABASE_URL": url} if url else os.environ
-    return Crew(command, environment).run(processes)

@@ -16,6 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from minutehand.events.hooks import call_with_figures
 from minutehand.tracing.context import CORRELATION, TraceContext, current, use
 
 logger = Logger(service="api")
@@ -103,6 +104,8 @@ def _log_request(scope: Scope, status: int, took_ms: int) -> None:
     if job := scope.get("path_params", {}).get("id"):
         facts["job"] = job[:ID_CHARACTERS]
     logger.info("request", extra=facts | {"outcomes": dict(outcomes)} | scope["state"]["facts"])
+    measured = {"requests": 1, **outcomes}
+    call_with_figures(measured)
     if "aws.context" in scope:
-        for name, value in {"requests": 1, **outcomes}.items():
+        for name, value in measured.items():
             metrics.add_metric(name=name, value=value, unit=MetricUnit.Count)

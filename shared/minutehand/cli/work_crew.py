@@ -1,0 +1,52 @@
+"""The processes of `minutehand work --processes`, each a worker with the same options."""
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from minutehand.cli.crew import Crew
+from minutehand.cli.options import given_url, local_run_url
+
+HIGHEST_PORT = 65535
+
+
+def run_crew(processes: int, form: str) -> int:
+    """Start workers with the options of this command; return the exit code.
+
+    The database URL is passed in the environment, not in arguments.
+    """
+    options = click.get_current_context().params
+    port = options["metrics_port"]
+    if port is not None and port + processes - 1 > HIGHEST_PORT:
+        raise click.BadParameter(
+            f"{processes} processes need ports up to {port + processes - 1}, but the highest is {HIGHEST_PORT}",
+            param_hint="--metrics-port",
+        )
+    common = [sys.executable, "-m", "minutehand", "work", "--follow-stdin", "-o", form, *_arguments(options)]
+    url = given_url() or local_run_url()
+    environment = {**os.environ, "DATABASE_URL": url} if url else os.environ
+    return Crew([[*common, *_port(port, number)] for number in range(processes)], environment).run()
+
+
+def _port(first: int | None, number: int) -> list[str]:
+    return [] if first is None else ["--metrics-port", str(first + number)]
+
+
+def _arguments(options: dict[str, Any]) -> Iterator[str]:
+    for name, option in (
+        ("chunk", "--chunk"),
+        ("concurrency", "--concurrency"),
+        ("metrics_host", "--metrics-host"),
+    ):
+        if options[name] is not None:
+            yield from (option, str(options[name]))
+    for name, option in (("idle", "--idle"), ("lease", "--lease"), ("stop_timeout", "--stop-timeout")):
+        if options[name] is not None:
+            yield from (option, f"{options[name].total_seconds():f}s")
+    for name, option in (("names", "--queue"), ("sources", "--handlers")):
+        for value in options[name]:
+            yield from (option, value)
+    yield from (f"--{name}" for name in ("drain", "strict") if options[name])

@@ -1,0 +1,63 @@
+"""Cause: an error in one line for logs and hooks, in which everything that may be a value of the job is masked.
+
+The rule extends that of the SQL function `minutehand.cause`, by which failures are grouped. Numbers, quoted texts and
+ids become #, as there; so do mail addresses, and each word of the payload's, the headers' or the key's values.
+"""
+
+import re
+from collections.abc import Iterator
+
+from minutehand.model.outcome import Error
+
+MASK = "#"
+MESSAGE_CHARACTERS = 400
+CAUSE_CHARACTERS = 300
+# Beyond this, only the type is shown.
+MOST_VALUES = 10_000
+MOST_CHARACTERS = 262_144
+
+_VARYING = re.compile(
+    r"\"[^\"]*\"|(?<![A-Za-z0-9])'[^']*'|\S+@\S+"
+    r"|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{22}"
+    r"|\b(?=[a-fA-F]*[0-9])[0-9a-fA-F]{8,}\b|[0-9]+(?:[.:,][0-9]+)*"
+)
+# Both sides of an underscore may come from elsewhere.
+_WORD = re.compile(r"[^\W_]+")
+
+
+class _UnknownValuesError(Exception):
+    pass
+
+
+def masked_cause(error: Error, *private: object) -> str:
+    """Return the type of an error and the first line of its message, without words of the private values."""
+    kind, message = str(error["type"]), str(error["message"]).partition("\n")[0][:MESSAGE_CHARACTERS]
+    try:
+        words = {word for text in _texts(private) for word in _WORD.findall(text.casefold())}
+    except _UnknownValuesError:
+        return kind
+    masked = _WORD.sub(
+        lambda word: MASK if word[0].casefold() in words else word[0], _VARYING.sub(MASK, message)
+    )
+    return f"{kind}: {masked}"[:CAUSE_CHARACTERS] if masked.strip() else kind
+
+
+def _texts(values: object) -> Iterator[str]:
+    """Return the texts among JSON values. The names of fields are not private."""
+    waiting, count, characters = [values], 0, 0
+    while waiting:
+        match waiting.pop():
+            case str() as text:
+                yield text
+                characters += len(text)
+            case dict() as fields:
+                waiting.extend(fields.values())
+            case list() | tuple() as items:
+                waiting.extend(items)
+            case None | bool() | int() | float():
+                pass
+            case _:
+                raise _UnknownValuesError
+        count += 1
+        if count > MOST_VALUES or characters > MOST_CHARACTERS:
+            raise _UnknownValuesError

@@ -1,0 +1,102 @@
+"""The metrics of `minutehand work`, scraped from real workers."""
+
+import socket
+import sys
+from contextlib import closing, suppress
+
+import psutil
+import pytest
+import urllib3
+from prometheus_client.parser import text_string_to_metric_families
+
+from minutehand import Database, NewJob, enqueue_many
+from minutehand.metrics.table import METRICS, OF_A_JOB
+from tests.queue.stage import until
+
+JOBS = 6
+
+
+@pytest.fixture
+def port() -> int:
+    """A free port, after which another one is free."""
+    while True:
+        with socket.socket() as first, socket.socket() as second, suppress(OSError):
+            first.bind(("127.0.0.1", 0))
+            found = first.getsockname()[1]
+            second.bind(("127.0.0.1", found + 1))
+            return found
+
+
+def scrape(port):
+    """Return the samples at a port by name and labels; none while nothing listens."""
+    try:
+        answer = urllib3.request("GET", f"http://127.0.0.1:{port}/metrics", retries=False, timeout=30)
+    except urllib3.exceptions.HTTPError:
+        return {}
+    assert answer.status == 200
+    return {
+        (sample.name, *(sample.labels[name] for name in OF_A_JOB if name in sample.labels)): sample.value
+        for family in text_string_to_metric_families(answer.data.decode())
+        for sample in family.samples
+    }
+
+
+def test_workers_serve_their_metrics_to_this_machine_only(popen, direct_database, tmp_path, port):
+    (tmp_path / "quick.py").write_text("def handle(payload): return payload")
+    with closing(Database(direct_database.url)) as database:
+        assert len([*enqueue_many([NewJob("quick", queue="mail")] * JOBS, connection=database)]) == JOBS
+    options = ["--processes", "2", "--metrics-port", str(port), "--handlers", str(tmp_path), "--chunk", "1"]
+    crew = popen("work", *options, url=direct_database.url)
+
+    ports = (port, port + 1)
+    taken = ("minutehand_taken_total",)
+    until(lambda: all(map(scrape, ports)) and sum(scrape(each)[taken] for each in ports) == JOBS)
+    found = [*map(scrape, ports)]
+
+    assert sum(each.get(("minutehand_done_total", "mail", "quick"), 0) for each in found) == JOBS
+    assert sum(each.get(("minutehand_ran_ms_count", "mail", "quick"), 0) for each in found) == JOBS
+    assert all(each["minutehand_failed_steps_total",] == 0 for each in found)
+    assert all(0 <= each["minutehand_connections_percent",] <= 100 for each in found)
+    assert {f"minutehand_{name}" for name in METRICS} <= families(port)
+    listening = [
+        connection.laddr
+        for worker in psutil.Process(crew.pid).children()
+        for connection in worker.net_connections()
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert sorted(listening) == [("127.0.0.1", port), ("127.0.0.1", port + 1)]
+    crew.terminate()
+    assert crew.wait(60) == 0
+
+
+def families(port):
+    text = urllib3.request("GET", f"http://127.0.0.1:{port}/metrics").data.decode()
+    return {family.name for family in text_string_to_metric_families(text)}
+
+
+def test_port_in_use_is_a_usage_error(execute, direct_database):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = execute("work", "--drain", "--metrics-port", str(port), url=direct_database.url)
+
+    assert done.returncode == 2
+    assert f"127.0.0.1:{port} cannot be used".encode() in done.stderr
+
+
+def test_missing_client_of_prometheus_is_a_usage_error(execute, direct_database, monkeypatch):
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    monkeypatch.delitem(sys.modules, "minutehand.cli.prometheus", raising=False)
+
+    done = execute("work", "--drain", "--metrics-port", "9464", url=direct_database.url)
+
+    assert done.returncode == 2
+    assert b"install minutehand[prometheus]" in done.stderr
+
+
+def test_ports_of_all_processes_must_exist(execute, direct_database):
+    done = execute("work", "--processes", "3", "--metrics-port", "65534", url=direct_database.url)
+
+    assert done.returncode == 2
+    assert b"3 processes need ports up to 65536, but the highest is 65535" in done.stderr

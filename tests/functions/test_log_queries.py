@@ -1,0 +1,74 @@
+"""The queries for Logs Insights use the fields that real log lines have."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.functions.fleet import Fleet, event, lines
+
+PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+SYNTAX = {
+    *("filter", "stats", "sort", "display", "limit", "and", "in", "as", "by", "asc", "desc", "bin"),
+    *("count", "count_distinct", "max", "sum", "pct"),
+}
+# Everything that is logged, by service and message.
+Fields = dict[tuple[str, str], set[str]]
+
+
+@pytest.fixture
+def fields(fleet: Fleet, handler: Callable[[str], str]) -> Fields:
+    """The fields of the lines of ticks, refused invocations and schedules, lapsed offers and attempts."""
+    invitation = event("worker-offers")
+    fleet.offer(invitation["offers"])
+    fleet.work(invitation)
+    kind = handler("def handle(payload): raise ValueError(payload)\n")
+    for attempts in (1, 2):
+        fleet.enqueue(kind, max_attempts=attempts)
+        fleet.work({"queue": "default"})
+    for _ in range(3):
+        fleet.enqueue(kind, max_attempts=1)
+    fleet.tick({})
+    fleet.sql(
+        """update minutehand.jobs_live
+              set run_at = run_at, visible = (select ticked from minutehand.dispatcher) + interval '1 ms'"""
+    )
+    fleet.sql(
+        """insert into minutehand.schedules (name, every, zone, job, next, wake)
+           values ('nightly', '@daily', 'Mars/Base', '{"kind": "echo"}', now(), now())"""
+    )
+    lost = fleet.enqueue(max_attempts=1)
+    fleet.sql(
+        "update minutehand.jobs_live set attempts = 1, claimed = now(), ack = gen_random_uuid() where id = %(id)s",
+        id=lost,
+    )
+    fleet.aws.known.clear()
+    fleet.tick({})
+    found: Fields = defaultdict(set)
+    for line in lines(fleet.read_output()):
+        found[line["service"], line["message"]] |= line.keys()
+    return found
+
+
+def queries() -> list[str]:
+    section = PAGE.read_text("utf-8").partition("## Logs Insights\n")[2].partition("\n## ")[0]
+    return re.findall(r"```text\n(.*?)```", section, re.DOTALL)
+
+
+def test_queries_use_fields_of_the_lines_that_they_select(fields: Fields) -> None:
+    assert len(queries()) >= 7
+    for query in queries():
+        service = re.search(r'service = "(\w+)"', query)
+        messages = re.search(r'message (?:= |in \[)("[^\]\n]*")', query)
+        names = re.findall(r'"(\w+)"', messages[1]) if messages else None
+        selected = {
+            key: each
+            for key, each in fields.items()
+            if (not service or key[0] == service[1]) and (not names or key[1] in names)
+        }
+        assert not names or {message for _, message in selected} <= {*names}
+        known = set().union(*selected.values()) | {"@timestamp"} | {*re.findall(r" as (\w+)", query)}
+        used = {*re.findall(r"@?[a-z_]+", re.sub(r'"[^"]*"|bin\(\w+\)', "", query))} - SYNTAX
+        assert used <= known, (query, used - known)

@@ -141,6 +141,7 @@ def _sweep(database: Database, steps: Steps, now: datetime | None) -> tuple[Step
     steps.run("delete old firings", lambda: prune(database, now))
     steps.run("delete old batches", lambda: database.run("delete_batches", now=now))
     steps.run("delete the times of rates", lambda: database.run("prune_rates", now=now))
+    steps.run("remove killed loads", lambda: database.run("end_dead_loads"))
     steps.run("forget blocks of groups", lambda: database.run("prune_groups", now=now))
     return steps.run("apply retention", lambda: apply_retention(database))
 

@@ -109,6 +109,15 @@ DATABASE_FAULTS: dict[str, tuple[str, str, str, Break]] = {
         "is open since 2026-01-01 00:00 UTC",
         lambda w: w.sql("insert into minutehand.batches (created) values ('2026-01-01 00:00 UTC')"),
     ),
+    "a killed load": (
+        "loads",
+        "warning",
+        "load campaign left a table of staged jobs at 2026-01-01 00:00 UTC",
+        lambda w: w.sql(
+            "insert into minutehand.load_runs (run, load, began)"
+            " values (gen_random_uuid(), 'campaign', '2026-01-01 00:00 UTC')"
+        ),
+    ),
     "large payloads": (
         "max-payload",
         "warning",

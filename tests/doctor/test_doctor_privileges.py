@@ -28,6 +28,7 @@ def test_checks_without_privileges_are_skipped(installation: Installation, exami
         "default-day",
         "last-tick",
         "late",
+        "loads",
         "dead",
         "max-payload",
         "paused",

@@ -115,6 +115,7 @@ PAGES = {
     "unblock_group": 10,
     "prune_history": 20,
     "prune_rates": 10,
+    "end_dead_loads": 20,
     # All of the 200 pages: planning the look-up in the partitions of jobs_done.
     "prune_groups": 400,
     "set_defaults": 10,

@@ -167,5 +167,7 @@ def _put(result: "LoadResult", config: "LoadConfig", rejects: str, form: str) ->
         print_message(f"load {result.load}: {counts}")
     else:
         print_message(f"load {result.load} was already entered at {result.at:%Y-%m-%d %H:%M:%S%z}: {counts}")
+    if result.removed:
+        print_message(f"staging tables of killed loads that were removed: {result.removed}")
     if result.rejected and result.fresh:
         print_message(f"rejected rows: {rejects}")

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,8 @@ class LoadConfig:
 class LoadResult:
     """The counts of a load. `fresh` is false if an earlier run entered it; `at` is when it was entered.
 
-    A dry run enters nothing; its `created` assumes that no key has an upcoming job.
+    A dry run enters nothing; its `created` assumes that no key has an upcoming job. `removed` is the number of staging
+    tables that killed runs had left, and that this run removed.
     """
 
     load: str
@@ -70,6 +71,7 @@ class LoadResult:
     ignored: int
     rejected: int
     at: datetime | None = None
+    removed: int = 0
 
 
 def load(
@@ -181,13 +183,15 @@ def _enter(
     run = str(uuid4())
     if on_start:
         on_start(run)
-    try:
-        with translated_errors():
-            rows.write.format("minutehand").options(**_options(config, name, run)).mode("append").save()
-    finally:
-        _finish_run(database, config, pieces, run)
+    removed = loads.end_dead_runs(database)
+    with loads.guarded(database, run):
+        try:
+            with translated_errors():
+                rows.write.format("minutehand").options(**_options(config, name, run)).mode("append").save()
+        finally:
+            _finish_run(database, config, pieces, run)
     entered = loads.find(database, name) or {}
-    return _result(entered, fresh=entered.get("run") == run)
+    return replace(_result(entered, fresh=entered.get("run") == run), removed=removed)
 
 
 def _options(config: LoadConfig, name: str, run: str) -> dict[str, str]:

@@ -41,6 +41,7 @@ DATABASE_CHECKS: Mapping[str, Callable[[ExaminedDatabase], Opinion]] = {
     "dead": queue.dead,
     "schedules": queue.schedules,
     "batches": queue.batches,
+    "loads": queue.loads,
     "max-payload": queue.max_payload,
 }
 STACK_CHECKS: Mapping[str, Callable[[Stack], Opinion]] = {

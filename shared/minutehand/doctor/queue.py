@@ -156,6 +156,16 @@ def batches(examined: ExaminedDatabase) -> Opinion:
     )
 
 
+def loads(examined: ExaminedDatabase) -> Opinion:
+    """Whether killed loads have left tables of staged jobs."""
+    return judged(
+        examined.query("examine_queue")["dead_loads"],
+        "the next load or sweep removes it; to enter its jobs, repeat the load",
+        "no killed load has left a table",
+        warning,
+    )
+
+
 def max_payload(examined: ExaminedDatabase) -> Opinion:
     """Whether payloads may be larger than the API accepts."""
     limit = examined.query("examine_queue")["max_payload"]

@@ -60,7 +60,7 @@ as $$
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches prune_groups
-                              oldest_writer count_minutes prune_history note_outcomes breaker_state breaker_of', null),
+                              oldest_writer count_minutes prune_history note_outcomes breaker_state breaker_of end_dead_loads', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days
@@ -78,7 +78,7 @@ as $$
         ('operator', 'execute', 'as_number as_micros identities in_the_lake drop_archived exchange_default', null),
         -- Load files.
         ('operator', 'select', 'loads load_runs', null),
-        ('operator', 'execute', 'begin_load end_load staged_name enqueue_load', null)
+        ('operator', 'execute', 'begin_load end_load end_dead_loads dead_loads load_lock staged_name enqueue_load', null)
       ) given (roles, privilege, objects, columns),
            regexp_split_to_table(roles, '\s+') role, regexp_split_to_table(objects, '\s+') object
 $$;

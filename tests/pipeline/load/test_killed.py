@@ -119,21 +119,6 @@ def test_concurrent_enqueue_of_same_keys_waits(stage: Stage, jobs: str, gates: p
     ]
 
 
-def test_staging_table_of_a_dead_run_is_dropped_later(stage: Stage) -> None:
-    path = stage.file("jobs.ndjson", '{"kind": "a"}')
-    stage.rows(
-        "select minutehand.begin_load('dead', gen_random_uuid()), minutehand.begin_load('alive', gen_random_uuid())"
-    )
-    stage.connection.execute(
-        "update minutehand.load_runs set began = now() - interval '25 hours' where load = 'dead'"
-    )
-
-    stage.load(path)
-
-    assert len(stage.staging()) == 1
-    assert stage.rows("select load from minutehand.load_runs") == [("alive",)]
-
-
 @pytest.mark.parametrize("point", ["copying", "entering", "done"])
 def test_next_load_completes_a_killed_one(
     stage: Stage, jobs: str, gates: psycopg.Connection, point: str

@@ -48,6 +48,7 @@ MAY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         [
             "count_due",
+            "end_dead_loads",
             "max_result",
             "next_need",
             "why_dispatcher",

@@ -6,7 +6,7 @@
 --   archive_batches   what was copied to a lake: one batch is rows of one day of one table
 --   erased            jobs and tenants erased from the lake, so that no later batch restores them
 --   loads             the ledger of loads: a load in it is never repeated
---   load_runs         runs in progress, each with its own table staged_<run>; a dead run's is dropped a day later
+--   load_runs         runs in progress, each with its own table staged_<run>, which outlives a killed run
 --   staged            the model of those tables
 
 -- '' is every queue without a setting of its own; keep null is for ever.
@@ -92,7 +92,9 @@ create table minutehand.loads (
 create table minutehand.load_runs (
     run   uuid        primary key,
     load  minutehand.load_name not null,
-    began timestamptz not null default clock_timestamp()
+    began timestamptz not null default clock_timestamp(),
+    -- Its driver holds a lock for as long as it lives; of any other run only the time is known.
+    guarded boolean not null default false
 );
 create index load_runs_began on minutehand.load_runs (began);
 

@@ -18,6 +18,8 @@ select (select nullif(ticked, '-infinity') from minutehand.dispatcher) as ticked
           from (select 'batch ' || id || ' is open since ' || to_char(created at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"') as fault
                   from minutehand.batches where closed is null and created < now() - interval '1 day' order by created limit 5) b
        ) as open_batches,
+       (select coalesce(array_agg('load ' || load || ' left a table of staged jobs at ' || to_char(began at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')), '{}')
+          from minutehand.dead_loads()) as dead_loads,
        t.n_dead_tup as dead_rows, t.n_live_tup as live_rows,
        c.reloptions @> '{autovacuum_enabled=false}' or c.reloptions @> '{autovacuum_enabled=off}' as unvacuumed
   from pg_class c join pg_stat_all_tables t on t.relid = c.oid

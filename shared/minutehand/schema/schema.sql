@@ -359,20 +359,10 @@ $$;
 CREATE FUNCTION minutehand.begin_load(of_load text, of_run uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
-    SET lock_timeout TO '2s'
     AS $$
-declare
-    dead uuid;
 begin
-    for dead in select run from minutehand.load_runs where began < now() - interval '1 day' loop
-        begin
-            perform minutehand.end_load(dead);
-        exception
-            -- The run is alive and uses its table.
-            when lock_not_available then null;
-        end;
-    end loop;
-    insert into minutehand.load_runs (run, load) values (of_run, of_load);
+    perform minutehand.end_dead_loads();
+    insert into minutehand.load_runs (run, load, guarded) values (of_run, of_load, minutehand.is_guarded(of_run));
     execute format('create unlogged table minutehand.%I (like minutehand.staged) with (autovacuum_enabled = false)',
                    minutehand.staged_name(of_run));
     execute format('grant insert, select on minutehand.%I to %I', minutehand.staged_name(of_run), minutehand.session_role());
@@ -1675,6 +1665,18 @@ CREATE FUNCTION minutehand.days() RETURNS TABLE(home text, name text, day date, 
        and c.relname ~ '_[0-9]{8}$'
 $_$;
 
+CREATE FUNCTION minutehand.dead_loads() RETURNS TABLE(run uuid, load text, began timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    select r.run, r.load::text, r.began
+      from minutehand.load_runs r
+     where case when r.guarded and not exists (select from minutehand.loads l where l.run = r.run and l.rejected > 0)
+                then not minutehand.is_guarded(r.run)
+                else r.began < now() - interval '1 day' and not minutehand.is_guarded(r.run) end
+     order by r.began limit 20
+$$;
+
 CREATE FUNCTION minutehand.delete_batches(ended_before timestamp with time zone, max_batches integer) RETURNS bigint
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -1897,6 +1899,26 @@ begin
     elsif not fails and b.on_complete is not null and b.complete_job is null then
         update minutehand.batches set complete_job = minutehand.create_callback(b, b.on_complete, to_json(counts)) where id = of_batch;
     end if;
+end
+$$;
+
+CREATE FUNCTION minutehand.end_dead_loads() RETURNS SETOF uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    SET lock_timeout TO '100ms'
+    AS $$
+declare
+    dead uuid;
+begin
+    for dead in select d.run from minutehand.dead_loads() d loop
+        begin
+            perform minutehand.end_load(dead);
+            return next dead;
+        exception
+            -- A session of the run still uses it.
+            when lock_not_available then null;
+        end;
+    end loop;
 end
 $$;
 
@@ -2748,6 +2770,14 @@ CREATE FUNCTION minutehand.is_full(in_queue text, of_tenant text, of_group text,
                       and not exists (select from unnest(bounds) n where n.per = '' and n.starts and n.group = of_group))
 $$;
 
+CREATE FUNCTION minutehand.is_guarded(of_run uuid) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    select exists (select from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
+                    where l.locktype = 'advisory' and l.objsubid = 1 and l.granted
+                      and (l.classid::bigint << 32 | l.objid::bigint) = minutehand.load_lock(of_run))
+$$;
+
 CREATE FUNCTION minutehand.is_plain(item minutehand.new_jobs) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -2938,6 +2968,12 @@ CREATE FUNCTION minutehand.load_conflict_action() RETURNS text
             excluded.max_attempts, excluded.retry, excluded.timeout, null, null, null, null, null, excluded.personal, null,
             excluded.on_dead::text)$q$
 $_$;
+
+CREATE FUNCTION minutehand.load_lock(of_run uuid) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    select hashtextextended(of_run::text, 0)
+$$;
 
 CREATE FUNCTION minutehand.lock_counts(lanes minutehand.due_lane[], only_queue text) RETURNS void
     LANGUAGE plpgsql
@@ -3440,7 +3476,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches prune_groups
-                              oldest_writer count_minutes prune_history note_outcomes breaker_state breaker_of', null),
+                              oldest_writer count_minutes prune_history note_outcomes breaker_state breaker_of end_dead_loads', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days
@@ -3458,7 +3494,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('operator', 'execute', 'as_number as_micros identities in_the_lake drop_archived exchange_default', null),
         -- Load files.
         ('operator', 'select', 'loads load_runs', null),
-        ('operator', 'execute', 'begin_load end_load staged_name enqueue_load', null)
+        ('operator', 'execute', 'begin_load end_load end_dead_loads dead_loads load_lock staged_name enqueue_load', null)
       ) given (roles, privilege, objects, columns),
            regexp_split_to_table(roles, '\s+') role, regexp_split_to_table(objects, '\s+') object
 $$;
@@ -5404,7 +5440,8 @@ CREATE TABLE minutehand.lanes (
 CREATE TABLE minutehand.load_runs (
     run uuid NOT NULL,
     load minutehand.load_name NOT NULL,
-    began timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+    began timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    guarded boolean DEFAULT false NOT NULL
 );
 
 CREATE TABLE minutehand.loads (
@@ -6352,6 +6389,9 @@ GRANT ALL ON FUNCTION minutehand.current_tenant() TO minutehand_worker;
 REVOKE ALL ON FUNCTION minutehand.days() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.days() TO minutehand_operator;
 
+REVOKE ALL ON FUNCTION minutehand.dead_loads() FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.dead_loads() TO minutehand_operator;
+
 REVOKE ALL ON FUNCTION minutehand.delete_batches(ended_before timestamp with time zone, max_batches integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.delete_batches(ended_before timestamp with time zone, max_batches integer) TO minutehand_worker;
 
@@ -6389,6 +6429,10 @@ GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payloa
 GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.end_batch(of_batch uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.end_dead_loads() FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.end_dead_loads() TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.end_dead_loads() TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.end_load(of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.end_load(of_run uuid) TO minutehand_operator;
@@ -6494,6 +6538,8 @@ REVOKE ALL ON FUNCTION minutehand.is_every(every text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.is_full(in_queue text, of_tenant text, of_group text, bounds minutehand.bound[], moment timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.is_guarded(of_run uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.is_plain(item minutehand.new_jobs) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.is_plain(item minutehand.new_jobs) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.is_plain(item minutehand.new_jobs) TO minutehand_operator;
@@ -6530,6 +6576,9 @@ REVOKE ALL ON FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, st
 GRANT ALL ON FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, started timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.load_conflict_action() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.load_lock(of_run uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.load_lock(of_run uuid) TO minutehand_operator;
 
 REVOKE ALL ON FUNCTION minutehand.lock_counts(lanes minutehand.due_lane[], only_queue text) FROM PUBLIC;
 

@@ -12,6 +12,7 @@ from minutehand.database import Database, connect
 from minutehand.doctor import ExaminedDatabase, Finding, examine_database
 from minutehand.maintenance import run_maintenance
 from minutehand_pipeline.load import loads
+from minutehand_pipeline.queue.writing import staging_table
 from tests.pipeline.load.gates import (
     COPYING,
     ROWS,
@@ -84,7 +85,7 @@ def test_table_without_a_guard_stays_for_a_day(stage: Stage) -> None:
 def test_table_in_use_stays(stage: Stage) -> None:
     run = begin(stage, guarded=True)
     with connect(stage.address.url) as task, task.transaction():
-        task.execute(f"select count(*) from minutehand.{loads.staging_table(run)}")
+        task.execute(f"select count(*) from minutehand.{staging_table(run)}")
 
         with connect(stage.address.url) as connection:
             assert loads.end_dead_runs(Database.borrow(connection)) == 0

@@ -27,6 +27,7 @@ def test_all_versions_are_the_same() -> None:
 
 
 @pytest.mark.parametrize("project", PROJECTS, ids=["library", "pipeline"])
+@pytest.mark.programs
 def test_wheel_from_the_source_distribution_is_the_same(project: Path, tmp_path: Path) -> None:
     (tmp_path / "direct").mkdir()
     direct = build(project, tmp_path / "direct")
@@ -38,6 +39,7 @@ def test_wheel_from_the_source_distribution_is_the_same(project: Path, tmp_path:
     assert build(unpacked, tmp_path).read_bytes() == direct.read_bytes()
 
 
+@pytest.mark.programs
 def test_wheel_contains_every_tracked_file_of_the_stack(wheel: Path) -> None:
     listed = subprocess.run(
         ["git", "ls-files", "template.yaml", "functions", "layers"],
@@ -57,6 +59,7 @@ def test_stack_of_a_checkout_is_the_repository() -> None:
     assert folder() == ROOT
 
 
+@pytest.mark.programs
 def test_stack_of_an_installed_wheel_is_in_the_package(site: Path) -> None:
     script = (
         f"import sys; sys.path.insert(0, {str(site)!r}); from minutehand.stack import folder; print(folder())"

@@ -4,6 +4,8 @@ import shutil
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.layers.making import COMPILED, digest, make
 from tests.layers.making import build as build_layer
 
@@ -12,6 +14,7 @@ def files(folder: Path) -> set[Path]:
     return set(folder.rglob("*"))
 
 
+@pytest.mark.programs
 def test_layer_of_an_installed_wheel_is_that_of_the_checkout(site: Path, tmp_path: Path) -> None:
     before = files(site)
     stack = tmp_path / "project" / "stack"
@@ -25,6 +28,7 @@ def test_layer_of_an_installed_wheel_is_that_of_the_checkout(site: Path, tmp_pat
     assert digest(tmp_path / "layer" / "python") == digest(expected)
 
 
+@pytest.mark.programs
 def test_layer_of_a_copied_stack_takes_the_installed_library(site: Path, tmp_path: Path) -> None:
     stack = shutil.copytree(site / "minutehand" / "stack", tmp_path / "project" / "stack")
     python = f"PYTHONPATH={site} {sys.executable}"
@@ -35,6 +39,7 @@ def test_layer_of_a_copied_stack_takes_the_installed_library(site: Path, tmp_pat
     assert (tmp_path / "layer" / "python" / "minutehand" / "functions").is_dir()
 
 
+@pytest.mark.programs
 def test_build_without_the_library_names_the_environment(site: Path, tmp_path: Path) -> None:
     stack = shutil.copytree(site / "minutehand" / "stack", tmp_path / "project" / "stack")
     python = f"{sys.executable} -I -S"

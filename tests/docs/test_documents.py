@@ -15,9 +15,10 @@ from tests.servers import Database
 PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
-    *sorted((ROOT / "docs" / "frameworks").glob("*.md")),
     ROOT / "CONTRIBUTING.md",
 ]
+# Their blocks start many programs.
+FRAMEWORKS = sorted((ROOT / "docs" / "frameworks").glob("*.md"))
 # The pages in other subfolders are executed by other tests.
 ALL_PAGES = [*PAGES, *sorted((ROOT / "docs").glob("*/*.md"))]
 # Diagrams and responses, which are not executed.
@@ -33,7 +34,11 @@ def reader(direct_database: Database, tmp_path: Path) -> Iterator[Reader]:
         )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "page",
+    [*PAGES, *(pytest.param(page, marks=pytest.mark.programs) for page in FRAMEWORKS)],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
 def test_page_blocks_run_in_order(page: Path, reader: Reader) -> None:
     reader.follow_page(page)
 
@@ -55,7 +60,7 @@ def test_make_commands_are_makefile_targets() -> None:
     targets = set(re.findall(r"^([a-z/]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     commands = {
         command
-        for page in PAGES
+        for page in [*PAGES, *FRAMEWORKS]
         for block in blocks(page)
         if is_make(block)
         for command in block.text.split("\n")

@@ -4,7 +4,7 @@ import psycopg
 from psycopg import sql
 
 from minutehand import Database
-from minutehand.doctor import ExaminedDatabase, examine_database
+from minutehand.doctor import DATABASE_CHECKS, ExaminedDatabase
 from tests.doctor.conftest import Examine, Installation, complaints
 from tests.servers import Servers
 
@@ -63,10 +63,9 @@ def test_every_missing_grant_is_found(installation: Installation) -> None:
                 what = f'{privilege} ("{column}")' if column else privilege
                 admin.execute(sql.SQL(f"revoke {what} on {thing} from {role}"))  # type: ignore[arg-type]
                 examined = ExaminedDatabase(Database.borrow(admin), Database.borrow(admin), 50)
-                found = next(f for f in examine_database(examined) if f.check == "roles")
-                if found.verdict != "problem" or not found.found.startswith(
-                    f"{role} lacks {privilege.lower()}"
-                ):
+                found = DATABASE_CHECKS["roles"](examined)
+                expected = f"{role} lacks {privilege.lower()}"
+                if found.verdict != "problem" or not found.found.startswith(expected):
                     missed.append((role, privilege, thing, column))
 
     assert len(grants) > 60

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.kinds.test_typing import lines_with_errors
 
 SAMPLE = """
@@ -68,6 +70,7 @@ async def run(
 WRONG = {number for number, line in enumerate(SAMPLE.splitlines(), 1) if line.endswith("# wrong")}
 
 
+@pytest.mark.programs
 def test_mypy_knows_what_has_to_be_awaited(tmp_path: Path) -> None:
     path = tmp_path / "sample.py"
     path.write_text(SAMPLE)

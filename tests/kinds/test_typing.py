@@ -88,6 +88,7 @@ def test_mypy_rejects_exactly_the_wrong_calls(sample: Path) -> None:
     assert lines_with_errors("mypy", "--strict", "--no-error-summary", str(sample)) == WRONG
 
 
+@pytest.mark.programs
 def test_pyright_rejects_exactly_the_wrong_calls(sample: Path, tmp_path: Path) -> None:
     pytest.importorskip("basedpyright")
     config = tmp_path / "pyrightconfig.json"

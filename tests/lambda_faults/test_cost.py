@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from emulator.meter import Reading
 from minutehand.queries.usage import usage
 from tests.lambda_faults.conftest import NewStage
@@ -21,6 +23,7 @@ def spend(stage: Stage, invocations: int) -> Reading:
     return stage.lambda_.meter.functions["WorkerFunction"]
 
 
+@pytest.mark.programs
 def test_billed_time_from_history_is_within_5_percent_of_the_meter(new_stage: NewStage) -> None:
     stage = new_stage(seconds=60, MINUTEHAND_CHUNK=str(CHUNK))
     spend(stage, 1)

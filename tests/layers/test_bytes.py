@@ -22,6 +22,7 @@ def codes(code: CodeType) -> set[str]:
     return {code.co_filename}.union(*inner)
 
 
+@pytest.mark.programs
 def test_library_layer_is_reproducible(tmp_path: Path) -> None:
     first = build("LibraryLayer", tmp_path / "one", **COMPILED)
     before = os.umask(0o077)
@@ -64,6 +65,7 @@ def test_check_detects_differences_in_a_zip(fault: str, tmp_path: Path) -> None:
     assert digest(first) != digest(second)
 
 
+@pytest.mark.programs
 def test_every_module_is_compiled_with_its_path_in_lambda(
     compiled: Callable[[str], Path],
 ) -> None:
@@ -94,6 +96,7 @@ def test_packages_are_bytecode_only_and_traces_name_file_and_line(
         assert codes(marshal.loads(content[16:])) == {f"/opt/python/{source}"}
 
 
+@pytest.mark.programs
 def test_layer_without_its_interpreter_is_reported_as_uncompiled(
     tmp_path: Path,
 ) -> None:

@@ -25,6 +25,7 @@ def layer(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.programs
 def test_asyncio_is_imported_lazily_everywhere(layer: Path) -> None:
     defer_imports(layer)
 
@@ -35,6 +36,7 @@ def test_asyncio_is_imported_lazily_everywhere(layer: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(CHANGES))
+@pytest.mark.programs
 def test_changed_text_fails_the_build(layer: Path, name: str) -> None:
     path = layer / name
     (old, _), *_ = CHANGES[name]
@@ -50,6 +52,7 @@ def test_layer_without_the_packages_stays_as_it_is(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.programs
 def test_deferred_models_of_openapi_are_built_when_used(layer: Path) -> None:
     defer_imports(layer)
     code = (

@@ -78,6 +78,7 @@ def test_loadable_files_are_not_named(tmp_path: Path) -> None:
     assert check(tmp_path, "3.13", "aarch64") == ""
 
 
+@pytest.mark.programs
 def test_machine_code_in_a_shared_layer_fails_the_build(tmp_path: Path) -> None:
     root = tmp_path / "house"
     copytree(ROOT / "layers", root / "layers")

@@ -29,12 +29,14 @@ def faults(deployed: Deployed) -> list[str]:
 @pytest.mark.planted("CodeUri: functions/worker", "CodUri: functions/worker")
 @pytest.mark.planted("Value: !Ref WorkerFailures", "Value: !Ref Failures")
 @pytest.mark.planted("RetentionInDays:", "RetentionDays:")
+@pytest.mark.programs
 def test_template_is_clean(text: str) -> None:
     assert lint(text, regions=[REGION]) == []
 
 
 @pytest.mark.planted("SqsManagedSseEnabled: true", "SqsManagedSseEnabled: 7 days")
 @pytest.mark.planted("Runtime: python3.13", "Runtime: python3.6")
+@pytest.mark.programs
 def test_transformed_template_is_clean(stack: Stack) -> None:
     assert lint(json.dumps(stack.translated), regions=[REGION]) == []
 

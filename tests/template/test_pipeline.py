@@ -84,6 +84,7 @@ def job(template: dict[str, Any], **parameters: Any) -> dict[str, Any]:
 @pytest.mark.planted("AutoStopConfiguration:", "AutoStop:")
 @pytest.mark.planted('Mode: "OFF"', "Mode: NEVER")
 @pytest.mark.planted("!GetAtt JobRole.Arn\n                Cond", "!GetAtt TheRole.Arn\n                Cond")
+@pytest.mark.programs
 def test_template_passes_the_cloudformation_linter(text: str) -> None:
     assert lint(text, regions=[REGION]) == []
 

@@ -77,6 +77,7 @@ def test_lists_of_put_all_and_create_occurrence_have_one_order() -> None:
     )
 
 
+@pytest.mark.programs
 def test_new_option_needs_the_edits_that_contributing_lists(copy: Path) -> None:
     edits = _run(copy, "-m", "tests.unit.option_places").splitlines()
     files = [DECLARATION, *(edit.partition(": add extra to ")[0] for edit in edits)]
@@ -87,6 +88,7 @@ def test_new_option_needs_the_edits_that_contributing_lists(copy: Path) -> None:
     assert not {file for file in files if f"`{file}" not in section}
 
 
+@pytest.mark.programs
 def test_new_option_needs_no_edit_in_files_and_schedules(copy: Path) -> None:
     _run(copy, "-c", DERIVED)
 

@@ -1,6 +1,6 @@
 """Every page at three widths, light and dark: nothing overflows, and axe finds no violation."""
 
-from itertools import product
+from itertools import cycle, product
 from pathlib import Path
 
 import pytest
@@ -10,11 +10,11 @@ from minutehand import Database
 from minutehand.queries.jobs import list_jobs
 from tests.console.conftest import Serve
 from tests.console.examples import enqueue_examples, enqueue_hostile
-from tests.thorough import amount
+from tests.thorough import THOROUGH, amount
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
 RUN = "async () => (await axe.run()).violations.map(v => [v.id, v.nodes.slice(0, 3).map(n => n.html)])"
-# The first are those of an ordinary run: both themes, the narrowest and the widest screen.
+# An ordinary run opens each page once, alternately in the first two: narrow and dark, wide and light.
 VIEWS = [(320, "dark"), (1280, "light"), (768, "light"), (768, "dark"), (320, "light"), (1280, "dark")]
 PAGES = (
     "",
@@ -36,9 +36,10 @@ def test_every_page_is_accessible_and_fits_the_screen(page: Page, serve: Serve, 
     enqueue_examples(db)
     enqueue_hostile(db)
     url = f"{serve(MINUTEHAND_LOCAL='1')}/console"
-    paths = [*PAGES, *(f"/jobs/{row.id}" for row in list_jobs(db).rows)][: amount(12, 100)]
+    paths = [*PAGES, *(f"/jobs/{row.id}" for row in list_jobs(db).rows)][: amount(13, 100)]
     faults = {}
-    for (width, scheme), path in product(VIEWS[: amount(2, 6)], paths):
+    views = product(VIEWS, paths) if THOROUGH else zip(cycle(VIEWS[:2]), paths, strict=False)
+    for (width, scheme), path in views:
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
         page.goto(url + path)

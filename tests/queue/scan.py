@@ -15,8 +15,10 @@ $$"""
 FILL = """
 insert into minutehand.jobs_live (queue, kind, tenant, key, run_at, visible)
 select 'mail', %(kind)s, %(tenant)s, case when %(key)s::text is not null then %(key)s || '-' || n end, moment, moment
-  from (select n, now() - interval '1 hour' + %(spread)s::integer * n * interval '1 ms' as moment
-          from generate_series(1, %(count)s) n) made
+  from (select n, latest + %(spread)s::integer * n * interval '1 ms' as moment
+          from (select greatest(now() - interval '1 hour', max(visible)) as latest
+                  from minutehand.jobs_live where visible <= now()) existing,
+               generate_series(1, %(count)s) n) made
 """
 
 
@@ -34,5 +36,5 @@ def fill(
     key: str | None = None,
     spread: bool = True,
 ) -> None:
-    """Enqueue jobs that have been due for an hour, all at one moment or a millisecond apart."""
+    """Enqueue jobs that have been due for an hour, all at one moment or a millisecond apart, after all others."""
     queue.sql(FILL, count=count, kind=kind, tenant=tenant, key=key, spread=spread)

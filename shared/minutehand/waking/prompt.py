@@ -60,6 +60,9 @@ class PromptWake(Wake):
         """Add jobs of which nothing is known, except that some may be due."""
         self._others = True
 
+    async def before_commit(self, executor: Executor) -> None:
+        """Do nothing: no worker would find the jobs."""
+
     async def after_commit(self, executor: Executor) -> None:
         """Offer the jobs and invoke their workers, or the dispatcher. Failures are logged."""
         try:

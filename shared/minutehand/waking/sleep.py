@@ -49,6 +49,9 @@ class SleepWake(Wake):
         """Request the alarms of the jobs that were added last."""
         await request(executor, self._times)
 
+    async def after_commit(self, executor: Executor) -> None:
+        """Do nothing: the alarms exist."""
+
 
 @sync_or_async
 async def request(executor: Executor, times: Iterable[datetime | None]) -> None:

@@ -62,7 +62,6 @@ as $$
 $$;
 
 -- Returns the name of a scope without room that applies to a job of a tenant; null if there is none.
-drop function if exists minutehand.full_for(text, text, text, jsonb, jsonb);
 create or replace function minutehand.full_for(tenant text, kind text, key text, of_group text, kinds jsonb, others jsonb) returns text
 language sql immutable parallel safe
 as $$

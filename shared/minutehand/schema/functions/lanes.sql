@@ -2,7 +2,6 @@
 
 -- Returns the lanes that may have due jobs, with the floor from which to scan. In SQL, so that it becomes a part of the
 -- calling statement, and conditions on the queue reach the indexes.
-drop function if exists minutehand.due_lanes(timestamptz);
 create or replace function minutehand.due_lanes(moment timestamptz)
 returns table (queue text, priority integer, floor timestamptz, shared boolean, grouped boolean, mixed boolean)
 language sql stable rows 10

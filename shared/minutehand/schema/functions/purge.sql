@@ -1,7 +1,6 @@
 -- Deletion of jobs by operators and tenants, who have no direct writes; see updates.sql.
 
 -- Deletes upcoming jobs.
-drop function if exists minutehand.delete_jobs(uuid[]);
 create or replace function minutehand.delete_jobs(ids uuid[])
 returns table (id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text, batch uuid)
 language sql volatile security definer set search_path = minutehand, pg_temp
@@ -19,7 +18,6 @@ as $$
 $$;
 
 -- Deletes up to `max_jobs` upcoming jobs of a queue. Skips jobs that another session has locked.
-drop function if exists minutehand.delete_upcoming(text, integer);
 create or replace function minutehand.delete_upcoming(of_queue text, max_jobs integer) returns table (id uuid, batch uuid)
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$

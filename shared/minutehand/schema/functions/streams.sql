@@ -138,7 +138,6 @@ $$;
 -- paused; `seen`, if its head is known to be blocked, the time from which on its jobs may not have been read. If there are more
 -- tenants, also lists those of the jobs that became due first and last: otherwise they would wait for others, most of which may have
 -- no due job.
-drop function if exists minutehand.turn_order(text, integer, timestamptz, integer, timestamptz, minutehand.full_scope);
 create or replace function minutehand.turn_order(
     in_queue text, with_priority integer, floor timestamptz, most integer, moment timestamptz, full_scope minutehand.full_scope
 ) returns table (tenant text, weight integer, due boolean, seen timestamptz, listed bigint)

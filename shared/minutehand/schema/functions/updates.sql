@@ -3,7 +3,6 @@
 -- Each function changes the jobs of tenant_scope() only, and returns the jobs that it changed.
 
 -- Cancels jobs that do not run. An offer of one finds nothing to claim.
-drop function if exists minutehand.cancel_jobs(uuid[], text);
 create or replace function minutehand.cancel_jobs(ids uuid[], reason text)
 returns table (id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text, batch uuid)
 language sql volatile security definer set search_path = minutehand, pg_temp

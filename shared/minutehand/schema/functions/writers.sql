@@ -4,7 +4,6 @@
 -- after the id: a snapshot does not contain the latest open transaction, unless a later one has ended. Only ids below
 -- this one are certain to be in it. `before` is the oldest id in a snapshot from before this one: whatever a transaction with
 -- a lower id wrote is visible to every snapshot that is taken after this transaction has its id.
-drop function if exists minutehand.oldest_writer();
 create or replace function minutehand.oldest_writer(out before xid8, out own xid8, out oldest xid8)
 language plpgsql volatile
 as $$

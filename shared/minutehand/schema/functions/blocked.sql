@@ -53,6 +53,11 @@ as $$
         select p.part, p.seen, p.blocked_by
           from minutehand.positions p
          where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = any (tenants)
+           -- A lock is a write, and most parts have no new jobs.
+           and (select j.id from minutehand.jobs_live j
+                 where j.queue = in_queue and j.priority = with_priority and j.tenant = p.part and j.tenant <> ''
+                   and j.visible >= p.seen and j.visible <= moment
+                 limit 1) is not null
            for update skip locked
     ), later as materialized (
         select k.part, array(select distinct n from unnest(k.blocked_by || j.names) n where n is not null) as names
@@ -87,16 +92,21 @@ create or replace function minutehand.blocked_parts(
 ) returns setof text
 language sql volatile
 as $$
-    with chosen as materialized (
-        select p.part::text,
-               exists (select from minutehand.jobs_live j
-                        where j.queue = in_queue and j.priority = with_priority and j.tenant = p.part and j.tenant <> ''
-                          and j.visible >= blocked_parts.floor and j.visible <= moment) as due
+    with oldest as materialized (
+        select p.part::text
           from minutehand.positions p
          where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part <> '' and p.blocked
            and (full_scope.tenants ? p.part) is not true
          order by p.swept
          limit minutehand.scan_rows('blocked')
+    ), chosen as materialized (
+        -- Not `exists`, for which the planner may read all due jobs into a hash table.
+        select o.part,
+               (select j.id from minutehand.jobs_live j
+                 where j.queue = in_queue and j.priority = with_priority and j.tenant = o.part and j.tenant <> ''
+                   and j.visible >= blocked_parts.floor and j.visible <= moment
+                 limit 1) is not null as due
+          from oldest o
     ), held as materialized (
         select p.part
           from minutehand.positions p

@@ -61,14 +61,26 @@ as $$
     select array['=' || coalesce(nullif(tenant, ''), '-') || '//' || of_group, '=//' || of_group]
 $$;
 
--- Returns the name of a scope without room that applies to a job of a tenant; null if there is none.
+-- Returns the name of a scope without room that applies to a job of a tenant; null if there is none. In plpgsql: an SQL function
+-- with a subquery would start a query for each job.
 create or replace function minutehand.full_for(tenant text, kind text, key text, of_group text, kinds jsonb, others jsonb) returns text
-language sql immutable parallel safe
+language plpgsql immutable parallel safe
 as $$
-    select case when kinds ? kind then kind
-                else (select s.name
-                        from unnest(minutehand.scopes_of(tenant, kind, key) || minutehand.group_scopes(tenant, of_group)) s (name)
-                       where others ? s.name limit 1) end
+declare
+    name text;
+begin
+    if kinds ? kind then
+        return kind;
+    elsif others is null then
+        return null;
+    end if;
+    foreach name in array minutehand.scopes_of(tenant, kind, key) || minutehand.group_scopes(tenant, of_group) loop
+        if others ? name then
+            return name;
+        end if;
+    end loop;
+    return null;
+end
 $$;
 
 -- Whether none of these scopes has room. The name of a kind has no slash, those of others have.

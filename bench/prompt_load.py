@@ -1,19 +1,25 @@
 """Waits in the mode `prompt` under load: python -m bench.prompt_load.
 
-Jobs arrive at random, at a part of what the capacity can do, and take random times. The functions are
-threads of this process behind an endpoint: the worker, and the dispatcher with its tick of every minute. The theory
-is that of a queue with several servers (Erlang C).
+Jobs arrive at random, at a part of what the capacity can do, and take random times. The functions are threads of
+another process behind an endpoint: the worker, and the dispatcher with its tick of every minute. They do not run in the
+process that enqueues, because the length of a chain of invocations counts for a process. The theory is that of a queue
+with several servers (Erlang C).
 """
 
 import json
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from math import factorial, log
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from random import Random
 from statistics import quantiles
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
+from uuid import UUID
 
 import click
 
@@ -24,6 +30,8 @@ from minutehand.handlers import HandlerTable
 from minutehand.invocations.running import Invocation
 from minutehand.local.lambda_endpoint import Call, LambdaEndpoint, Reply
 from minutehand.model.invitation import parse
+from minutehand.model.worker_route import WorkerRoutes
+from minutehand.queries.wait import wait as wait_for
 from minutehand.settings import Settings
 from minutehand.tick import tick
 from minutehand.waking.dispatching import wait
@@ -48,11 +56,11 @@ class Functions:
         self.counts[call.function] += 1
         event = json.loads(call.payload)
         Thread(
-            target=self._work if call.function == "worker" else self.dispatch, args=[event], daemon=True
+            target=self._work if call.function == "worker" else self._dispatch, args=[event], daemon=True
         ).start()
         return Reply(status=202)
 
-    def dispatch(self, event: dict[str, Any]) -> None:
+    def _dispatch(self, event: dict[str, Any]) -> None:
         """Tick, if the schedule invoked the dispatcher, and wait inside the minute."""
         queue = Database(self._url)
         if not event:
@@ -70,6 +78,39 @@ class Functions:
         run.run_next(invited, 1000)
         run.store_times()
         queue.close()
+
+
+def serve(pipe: Connection, url: str, capacity: int) -> None:
+    """Serve the functions until the other process ends it, and send how often each was invoked."""
+    functions = Functions(url, Settings(capacity=capacity, workers=WorkerRoutes("worker")))
+    with LambdaEndpoint(functions) as endpoint:
+        os.environ["AWS_ENDPOINT_URL_LAMBDA"] = endpoint.url
+        pipe.send(endpoint.url)
+        pipe.recv()
+    pipe.send(functions.counts)
+
+
+@contextmanager
+def serving(url: str, capacity: int) -> Iterator[Connection]:
+    """Let Lambda's address be that of another process; it yields the pipe to it."""
+    os.environ |= {
+        "MINUTEHAND_MODE": "prompt",
+        "MINUTEHAND_WORKER": "worker",
+        "MINUTEHAND_DISPATCHER": "dispatcher",
+        "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "bench",
+        "AWS_SECRET_ACCESS_KEY": "bench",
+    }
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=serve, args=[theirs, url, capacity])
+    process.start()
+    os.environ["AWS_ENDPOINT_URL_LAMBDA"] = ours.recv()
+    try:
+        yield ours
+    finally:
+        process.terminate()
+        process.join()
 
 
 def theory(servers: int, load: float, mean: float) -> tuple[float, float, float]:
@@ -90,44 +131,52 @@ def theory(servers: int, load: float, mean: float) -> tuple[float, float, float]
 @click.option("--seed", default=7, show_default=True)
 def main(seconds: float, capacity: int, load: float, mean: float, seed: int) -> None:
     """Enqueue jobs for some time, and print their waits."""
-    settings = Settings(capacity=capacity)
-    with database() as url, LambdaEndpoint(functions := Functions(url, settings)) as endpoint:
-        os.environ |= {
-            "MINUTEHAND_MODE": "prompt",
-            "MINUTEHAND_WORKER": "worker",
-            "MINUTEHAND_DISPATCHER": "dispatcher",
-            "AWS_ENDPOINT_URL_LAMBDA": endpoint.url,
-            "AWS_REGION": "us-east-1",
-            "AWS_ACCESS_KEY_ID": "bench",
-            "AWS_SECRET_ACCESS_KEY": "bench",
-        }
+    with database() as url, serving(url, capacity) as functions:
         queue = Database(url)
-        jobs = arrivals(queue, functions, seconds, Random(seed), capacity * load / mean, mean)
+        jobs = arrivals(queue, seconds, Random(seed), capacity * load / mean, mean)
         waits = sorted(float(row[0]) for row in queue.connection.execute(WAITS).fetchall())
         queue.close()
+        functions.send("end")
+        counts = functions.recv()
     cut = quantiles(waits, n=100, method="inclusive")
     part, median, most = theory(capacity, load, mean)
-    print(f"{len(waits)} of {jobs} jobs; invocations: {functions.counts}")
-    print(f"measured: median {cut[49]:.2f} s, p95 {cut[94]:.2f} s, most {waits[-1]:.2f} s")
+    print(f"{len(waits)} of {jobs} jobs; invocations: {counts}")
+    print(
+        f"measured: median {cut[49]:.2f} s, p95 {cut[94]:.2f} s, p99 {cut[98]:.2f} s, most {waits[-1]:.2f} s"
+    )
     print(f"theory:   median {median:.2f} s, p95 {most:.2f} s; {part:.0%} of the jobs wait")
 
 
-def arrivals(
-    queue: Database, functions: Functions, seconds: float, chance: Random, rate: float, mean: float
-) -> int:
-    """Enqueue jobs at random times, tick every minute until all are done, and return their number."""
-    began = next_tick = time.monotonic()
-    arrival, jobs = began, 0
-    while (now := time.monotonic()) < began + seconds or queue.run("count_due", limit=1, now=None):
-        if now >= next_tick:
-            Thread(target=functions.dispatch, args=[{}], daemon=True).start()
-            next_tick += MINUTE
-        if now >= arrival and now < began + seconds:
-            enqueue("sleep", -mean * log(1 - chance.random()), connection=queue)
-            arrival, jobs = arrival - log(1 - chance.random()) / rate, jobs + 1
-        time.sleep(0.005 if now < began + seconds else 0.5)
-    time.sleep(10 * mean)
-    return jobs
+def arrivals(queue: Database, seconds: float, chance: Random, rate: float, mean: float) -> int:
+    """Enqueue jobs at random times, wait until all are done, and return their number."""
+    ids, arrival, end = list[UUID](), time.monotonic(), time.monotonic() + seconds
+    with every_minute():
+        while arrival < end:
+            # The simulated time between two arrivals.
+            time.sleep(max(0.0, arrival - time.monotonic()))
+            ids.append(enqueue("sleep", -mean * log(1 - chance.random()), connection=queue).id)
+            arrival -= log(1 - chance.random()) / rate
+        for job_id in ids:
+            wait_for(job_id, timedelta(seconds=5 * MINUTE), connection=queue)
+    return len(ids)
+
+
+@contextmanager
+def every_minute() -> Iterator[None]:
+    """Be the schedule that invokes the dispatcher."""
+    over = Event()
+
+    def schedule() -> None:
+        invoker = LambdaInvoker()
+        invoker.invoke("dispatcher", {})
+        while not over.wait(MINUTE):
+            invoker.invoke("dispatcher", {})
+
+    Thread(target=schedule, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 if __name__ == "__main__":

@@ -432,16 +432,21 @@ $$;
 CREATE FUNCTION minutehand.blocked_parts(in_queue text, with_priority integer, floor timestamp with time zone, moment timestamp with time zone, full_scope minutehand.full_scope, marks boolean) RETURNS SETOF text
     LANGUAGE sql
     AS $$
-    with chosen as materialized (
-        select p.part::text,
-               exists (select from minutehand.jobs_live j
-                        where j.queue = in_queue and j.priority = with_priority and j.tenant = p.part and j.tenant <> ''
-                          and j.visible >= blocked_parts.floor and j.visible <= moment) as due
+    with oldest as materialized (
+        select p.part::text
           from minutehand.positions p
          where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part <> '' and p.blocked
            and (full_scope.tenants ? p.part) is not true
          order by p.swept
          limit minutehand.scan_rows('blocked')
+    ), chosen as materialized (
+        -- Not `exists`, for which the planner may read all due jobs into a hash table.
+        select o.part,
+               (select j.id from minutehand.jobs_live j
+                 where j.queue = in_queue and j.priority = with_priority and j.tenant = o.part and j.tenant <> ''
+                   and j.visible >= blocked_parts.floor and j.visible <= moment
+                 limit 1) is not null as due
+          from oldest o
     ), held as materialized (
         select p.part
           from minutehand.positions p
@@ -2403,12 +2408,23 @@ end
 $$;
 
 CREATE FUNCTION minutehand.full_for(tenant text, kind text, key text, of_group text, kinds jsonb, others jsonb) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $$
-    select case when kinds ? kind then kind
-                else (select s.name
-                        from unnest(minutehand.scopes_of(tenant, kind, key) || minutehand.group_scopes(tenant, of_group)) s (name)
-                       where others ? s.name limit 1) end
+declare
+    name text;
+begin
+    if kinds ? kind then
+        return kind;
+    elsif others is null then
+        return null;
+    end if;
+    foreach name in array minutehand.scopes_of(tenant, kind, key) || minutehand.group_scopes(tenant, of_group) loop
+        if others ? name then
+            return name;
+        end if;
+    end loop;
+    return null;
+end
 $$;
 
 CREATE FUNCTION minutehand.full_scopes(lanes minutehand.due_lane[], bounds minutehand.bound[], moment timestamp with time zone) RETURNS minutehand.full_scope[]
@@ -3366,6 +3382,11 @@ CREATE FUNCTION minutehand.pass_parts(in_queue text, with_priority integer, tena
         select p.part, p.seen, p.blocked_by
           from minutehand.positions p
          where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = any (tenants)
+           -- A lock is a write, and most parts have no new jobs.
+           and (select j.id from minutehand.jobs_live j
+                 where j.queue = in_queue and j.priority = with_priority and j.tenant = p.part and j.tenant <> ''
+                   and j.visible >= p.seen and j.visible <= moment
+                 limit 1) is not null
            for update skip locked
     ), later as materialized (
         select k.part, array(select distinct n from unnest(k.blocked_by || j.names) n where n is not null) as names

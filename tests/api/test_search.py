@@ -74,6 +74,18 @@ def test_search_reads_a_bounded_number_of_jobs_and_continues(api, jobs, monkeypa
     )
 
 
+def test_bounded_page_reads_a_bounded_number_of_jobs(api, jobs, monkeypatch):
+    monkeypatch.setattr(search, "MOST_READ", 2)
+    wanted = enqueue("echo", queue="mail", connection=jobs).id
+    for _ in range(2):
+        enqueue("echo", connection=jobs)
+    page = api.get("/jobs", params={"queue": "mail", "bounded": True}).json()
+
+    assert (page["jobs"], page["stopped"]) == ([], True)
+    assert [each["id"] for each in api.get(page["next"]).json()["jobs"]] == [str(wanted)]
+    assert found(api, queue="mail") == [str(wanted)]
+
+
 def test_failures_are_grouped_by_cause_with_a_filter_that_lists_them(api, jobs):
     ids = {fail(jobs, f'no answer from 10.0.0.{n} in {n}.5 s for "order {n}"') for n in range(3)}
     fail(jobs, "unknown key", "KeyError")

@@ -182,7 +182,7 @@ def _check(changes: list[Change]) -> Change:
 def _page(database: Database, filters: JobFilter) -> tuple[Page, list[dict[str, Any]], dict[str, Any]]:
     """Return the page of jobs, the jobs as they are listed, and how far a search for it went."""
     search = filters.to_search()
-    if any(is_set(getattr(search, name)) for name in SEARCHED):
+    if filters.bounded or any(is_set(getattr(search, name)) for name in SEARCHED):
         if filters.after or _is_last(filters):
             raise InvalidJobError("one_cursor", "a search must begin with the newest jobs: use `before`")
         found = search_jobs(

@@ -50,6 +50,10 @@ class JobFilter(SearchFilter):
     before: UUID | None = Field(None, description="the next page: the cursor `before` of this page")
     after: UUID | None = Field(None, description="the previous page: the cursor `after` of this page")
     page: Literal["first", "last"] = Field("first", description="the page to begin with, without a cursor")
+    bounded: bool = Field(
+        False,
+        description="read at most 20,000 jobs for a page, whatever the filters; `stopped` says if it did",
+    )
     total: bool = Field(False, description="count all matching jobs, which is slow if there are many")
     count: bool = Field(False, description="count matching jobs up to 10,000, among the newest ones")
 

@@ -52,6 +52,9 @@ const COLUMNS = [
 function pageQuery(query) {
   const asked = new URLSearchParams(query);
   asked.set("limit", PAGE);
+  // A filter that few jobs match would read all of them.
+  const forward = !query.has("after") && query.get("page") !== "last";
+  if (forward && [...query.keys()].some((name) => !CURSORS.includes(name))) asked.set("bounded", true);
   return asked;
 }
 

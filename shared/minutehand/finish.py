@@ -8,6 +8,7 @@ from typing import TypeVar
 from minutehand.attempts.ending import Ahead, end
 from minutehand.attempts.record import Write, attempt_columns, attempt_parameters, stored_result
 from minutehand.errors import (
+    BusyError,
     ConflictError,
     DatabaseError,
     InvalidJobError,
@@ -88,12 +89,13 @@ def finish(claim: Claim, outcome: Outcome) -> Finish:
     """Write the outcome in one statement, fenced by the claim's ack.
 
     `lost` is not an error: another worker has claimed the job since, and nothing was written. `superseded` means that
-    the job was to come back, but a newer upcoming job has its key. A broken connection is opened again once, which the
-    fence makes safe. If the database refuses an outcome, the attempt fails.
+    the job was to come back, but a newer upcoming job has its key. If the connection broke or the server gave the
+    statement up, it is sent once more, which the fence makes safe. If the database refuses an outcome, the attempt fails.
     """
     try:
         return _finish(claim, outcome)
-    except UnreachableError:
+    except (UnreachableError, BusyError):
+        # Nothing is wrong with the outcome. If the server gives up again, the claim lapses and the job runs again.
         return _finish(claim, outcome)
     except (InvalidJobError, DatabaseError) as error:
         refused = {"type": "OutcomeError", "message": f"the database refused the outcome: {error}"}

@@ -1,12 +1,14 @@
 """Everything can be paused: no job of any queue starts until it is resumed, and other pauses are independent of it."""
 
 from datetime import UTC, datetime, timedelta
+from shlex import split
 
 import pytest
 
 from minutehand import InvalidJobError
 from minutehand.operations.audit import list_audit
 from minutehand.operations.controls import limit, list_controls, pause, pause_of_everything, resume
+from minutehand.queries.why import why
 from minutehand.settings import Settings
 from minutehand.tick import tick
 from tests.queue.stage import Queue
@@ -80,3 +82,11 @@ def test_everything_and_a_scope_exclude_each_other(direct_queue: Queue) -> None:
         with pytest.raises(InvalidJobError, match="expected either everything or a scope of queue, kind"):
             call(direct_queue.database, everything=True, queue="mail")
     assert list_controls(direct_queue.database) == []
+
+
+def test_command_that_ends_a_pause_is_quoted_for_a_shell(queue: Queue) -> None:
+    pause(queue.database, group="a $b's")
+
+    answer = why(queue.database, queue.enqueue(group="a $b's"))
+
+    assert split(answer.next_step) == ["minutehand", "resume", "--group", "a $b's"]

@@ -12,7 +12,9 @@ from psycopg.conninfo import make_conninfo
 
 from minutehand import BusyError, Database, Job
 from minutehand.attempts.in_turn import run_jobs
+from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
+from minutehand.model.outcome import Done
 from tests.queue.stage import Queue, until
 
 STATE = "select minutehand.state(j) as state from minutehand.jobs j where id = %(id)s"
@@ -33,9 +35,13 @@ def states(queue: Queue, jobs: list[Job]) -> list[str]:
     return [row["state"] for job in jobs for row in queue.sql(STATE, id=job.id)]
 
 
+def impatient_url(queue: Queue) -> str:
+    """The address of connections that wait for no lock."""
+    return make_conninfo(queue.url, options="-c lock_timeout=1")
+
+
 def impatient(queue: Queue) -> Database:
-    """A connection that waits for no lock."""
-    return Database(make_conninfo(queue.url, options="-c lock_timeout=1"))
+    return Database(impatient_url(queue))
 
 
 def test_open_transaction_of_an_async_handler_takes_no_outcomes(direct_queue: Queue) -> None:
@@ -76,6 +82,27 @@ def test_outcome_that_cannot_be_written_does_not_stop_others(direct_queue: Queue
             run(jobs, lambda _payload: None)
 
     assert [job for job in jobs if states(direct_queue, [job]) != ["done"]] == [locked]
+
+
+def test_outcome_is_kept_if_the_server_gives_up_once(direct_queue: Queue) -> None:
+    """Nothing is wrong with it: the attempt must not fail for that."""
+    job = direct_queue.claimed()
+    with psycopg.connect(direct_queue.url) as other:
+        other.execute("select from minutehand.jobs where id = %s for update", [job.id])
+
+        class Waited(Database):
+            """Another session releases the row after the first statement that did not get it."""
+
+            def run(self, name: str, /, **parameters: Any) -> list[Any]:
+                try:
+                    return super().run(name, **parameters)
+                except BusyError:
+                    other.rollback()
+                    raise
+
+        with closing(Waited(impatient_url(direct_queue))) as database:
+            job.lease.database = database
+            assert finish(job, Done()).ending == "done"
 
 
 def test_error_of_another_outcome_is_not_raised_in_a_handler(direct_queue: Queue) -> None:

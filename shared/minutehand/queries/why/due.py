@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import tzinfo
+from shlex import join
 
 from minutehand.model.control import SCOPE
 from minutehand.model.display import span
@@ -21,12 +22,12 @@ def _paused(known: Evidence, zone: tzinfo) -> Found | None:
     until = f" until {time_in(pause.until, zone)}" if pause.until else ", until somebody resumes it"
     because = f" ({pause.reason})" if pause.reason else ""
     names = {name: getattr(pause, name) for name in SCOPE if getattr(pause, name)}
-    flags = " ".join(f"--{OPTIONS.get(name, name)} {value}" for name, value in names.items()) or "--all"
+    flags = [part for name, value in names.items() for part in (f"--{OPTIONS.get(name, name)}", value)]
     evidence = names | {"since": pause.changed, "until": pause.until, "by": known.paused_by}
     return (
         "paused",
         f"It is paused: {pause.scope}{by}{since}{until}{because}.",
-        f"minutehand resume {flags}",
+        join(["minutehand", "resume", *(flags or ["--all"])]),
         evidence,
     )
 

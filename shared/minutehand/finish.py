@@ -90,7 +90,8 @@ def finish(claim: Claim, outcome: Outcome) -> Finish:
 
     `lost` is not an error: another worker has claimed the job since, and nothing was written. `superseded` means that
     the job was to come back, but a newer upcoming job has its key. If the connection broke or the server gave the
-    statement up, it is sent once more, which the fence makes safe. If the database refuses an outcome, the attempt fails.
+    statement up, it is sent once more, which the fence makes safe. If the database refuses an outcome, the attempt
+    fails.
     """
     try:
         return _finish(claim, outcome)

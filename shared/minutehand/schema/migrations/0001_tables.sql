@@ -157,9 +157,6 @@ create table minutehand.jobs_done_default partition of minutehand.jobs_done defa
 -- Finished jobs of a key, and dead jobs: both are few compared with all finished jobs.
 create index jobs_done_key on minutehand.jobs_done (queue, key, deleted) where key is not null;
 create index jobs_done_dead on minutehand.jobs_done (deleted) where failed and not cancelled and (attempts > 0 or expires is null);
--- The same for a tenant, which would read the dead jobs of all others.
-create index jobs_done_dead_tenant on minutehand.jobs_done (tenant, deleted)
-    where tenant <> '' and failed and not cancelled and (attempts > 0 or expires is null);
 -- Done jobs whose result could not be stored.
 create index jobs_done_dropped on minutehand.jobs_done (id) where not failed and error ->> 'stage' = 'result';
 -- A tenant's jobs from the latest on, for pages and counts; no entry for a job without a tenant.

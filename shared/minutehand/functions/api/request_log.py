@@ -16,7 +16,6 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from minutehand.events.hooks import call_with_figures
 from minutehand.tracing.context import CORRELATION, TraceContext, current, use
 
 logger = Logger(service="api")
@@ -104,6 +103,9 @@ def _log_request(scope: Scope, status: int, took_ms: int) -> None:
     if job := scope.get("path_params", {}).get("id"):
         facts["job"] = job[:ID_CHARACTERS]
     logger.info("request", extra=facts | {"outcomes": dict(outcomes)} | scope["state"]["facts"])
+    # Imported only when used, for the sake of cold starts.
+    from minutehand.events.hooks import call_with_figures
+
     measured = {"requests": 1, **outcomes}
     call_with_figures(measured)
     if "aws.context" in scope:

@@ -6,10 +6,10 @@ from rich.table import Table
 
 from bench.machine import commit
 from bench.measure import Measured
-from bench.others import others, ticks
+from bench.others import archives, others, ticks
 from bench.queues.cases import GRID, HOT_PATHS
 from bench.queues.plan import SCREEN, Plan, options, seeded
-from bench.queues.publish import publish, publish_ticks
+from bench.queues.publish import publish, publish_archives, publish_ticks
 from bench.queues.report import table
 from bench.queues.runs import RunError
 from bench.queues.systems import LIMITS
@@ -17,12 +17,15 @@ from bench.server import server
 
 QUEUES = {**{case.name: (case.name,) for case in HOT_PATHS}, "grid": tuple(case.name for case in GRID)}
 OTHERS = tuple(others(1))
+NOTICED = "pipeline-noticed"
 
 
 @click.command()
 @options((*QUEUES, *OTHERS))
 @click.option("--quick", is_flag=True, help="Use a tenth of the rows for ticks and the pipeline.")
-@click.option("--save", is_flag=True, help="Publish the results of queues and ticks in bench/results.json.")
+@click.option(
+    "--save", is_flag=True, help="Publish the results of queues, ticks and archives in bench/results.json."
+)
 def main(
     cases: tuple[str, ...], rounds: int, jobs: int, workers: int, seed: int | None, quick: bool, save: bool
 ) -> None:
@@ -45,8 +48,10 @@ def main(
             Console().print(table(measured, LIMITS))
         if save and "tick" in cases:
             publish_ticks(ticks(url, 10 if quick else 1), measured_commit)
+        if save and NOTICED in cases:
+            publish_archives(archives(url, 10 if quick else 1, measured_commit))
         for name, measure in others(10 if quick else 1).items():
-            if name in cases and not (save and name == "tick"):
+            if name in cases and not (save and name in ("tick", NOTICED)):
                 SCREEN.print(f"{name} is running")
                 Console(width=120).print(lines(measure(url)))
 

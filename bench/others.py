@@ -4,9 +4,11 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from multiprocessing import get_context
+from typing import Any
 
 from bench import tick
 from bench.measure import Measured
+from bench.results import Archives
 from bench.server import migrated
 from bench.tick import Cost
 
@@ -15,7 +17,7 @@ SIZES: dict[str, tuple[int, ...]] = {
     "pipeline_source": (1_000_000,),
     "pipeline_load": (1_000_000,),
     "pipeline_archive": (2_500_000,),
-    "pipeline_noticed": (500_000,),
+    "pipeline_noticed": (400_000,),
 }
 REPORTS = (20_000, 200_000, 2_000_000)
 ATTEMPTS = 10_000_000
@@ -38,16 +40,22 @@ def ticks(server: str, scale: int) -> list[Cost]:
     return list(tick.costs(migrated(server), tuple(backlog // scale for backlog in tick.BACKLOGS)))
 
 
+def archives(server: str, scale: int, commit: str) -> Archives:
+    """Return the runs of archives next to a busy worker."""
+    (size,) = SIZES["pipeline_noticed"]
+    found: Archives = _alone("pipeline_noticed", migrated(server), size // scale, commit, function="archives")
+    return found
+
+
 def _on_database(name: str, size: int) -> Callable[[str], list[Measured]]:
     return lambda server: _alone(name, migrated(server), size)
 
 
-def _measure(name: str, *arguments: object) -> list[Measured]:
-    lines: list[Measured] = import_module(f"bench.{name}").measure(*arguments)
-    return lines
+def _measure(name: str, *arguments: object, function: str = "measure") -> Any:
+    return getattr(import_module(f"bench.{name}"), function)(*arguments)
 
 
-def _alone(name: str, *arguments: object) -> list[Measured]:
+def _alone(name: str, *arguments: object, function: str = "measure") -> Any:
     """Measure in a separate process, because a process has one Spark session with fixed cores and memory."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        return process.submit(_measure, name, *arguments).result()
+        return process.submit(_measure, name, *arguments, function=function).result()

@@ -1,17 +1,22 @@
-"""The effect of an archive on workers: p99 of offer and claim with and without a running archive."""
+"""The effect of an archive on workers, by the number of its readers: p99 of offer and claim, and rows per second."""
 
 import os
+import random
 import tempfile
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date, timedelta
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from statistics import quantiles
+from statistics import median, quantiles
 from time import perf_counter, sleep
+from typing import TYPE_CHECKING
 
 import psycopg
 
 from bench.measure import Measured
+from bench.results import Archives
 from minutehand.claim import claim
 from minutehand.database import Database
 from minutehand.enqueue import enqueue
@@ -23,65 +28,105 @@ from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.session import build_session
 from tests.pipeline.history import fill_history
 
-DAYS = 3
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROUNDS = 3
+# Readers of each run; None is the default, which adapts to the latency.
+READERS = (1, 2, 4, None)
+ADAPTIVE = "adaptive"
+AIM = 1.2
 # Seconds between jobs.
 PAUSE = 0.01
 LEASE, GRACE, TTL = timedelta(minutes=1), timedelta(seconds=2), timedelta(minutes=2)
 # The start of a job and the durations of its offer and its claim, in seconds.
 Sample = tuple[float, float, float]
-Span = tuple[float, float]
 
 
-def measure(url: str, jobs: int) -> list[Measured]:
-    """Measure a worker with a hundred jobs per second while days of `jobs` finished jobs are archived.
+@dataclass(frozen=True)
+class Run:
+    """An archive with some number of readers: rows per second, and p99 in seconds, with it and before it."""
 
-    Spark runs at the lowest priority, because it normally runs on other machines. The database does not.
+    readers: int | None
+    rate: float
+    offer: tuple[float, float]
+    claim: tuple[float, float]
+
+
+def measure(url: str, rows: int) -> list[Measured]:
+    """Measure the runs and return a line for each number of readers."""
+    return lines(archives(url, rows))
+
+
+def archives(url: str, rows: int, commit: str = "") -> Archives:
+    """Measure the runs, and return them by the number of readers."""
+    measured = Archives(commit, rows)
+    for run in runs(url, rows):
+        name = ADAPTIVE if run.readers is None else str(run.readers)
+        measured.rates.setdefault(name, []).append(round(run.rate))
+        for each, p99s in ((measured.offers, run.offer), (measured.claims, run.claim)):
+            each.setdefault(name, []).append([round(seconds * 1000, 2) for seconds in p99s])
+    return measured
+
+
+def runs(url: str, rows: int) -> list[Run]:
+    """Archive a day of `rows` finished jobs in interleaved rounds, while a worker has a hundred jobs per second.
+
+    Spark runs at the lowest priority, because it normally runs on other machines. The database does not. Each archive
+    follows a time of the same length without one.
     """
     # Set before the session starts, because its tasks inherit the environment.
     os.environ["DATABASE_URL"] = url
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("truncate minutehand.jobs, minutehand.attempts, minutehand.events")
-        connection.execute("truncate minutehand.archive_batches, minutehand.archived_days")
-        days = fill_history(connection, DAYS * jobs, days=DAYS, alone=True)
+        [day] = fill_history(connection, rows, alone=True)
         connection.execute("vacuum analyze minutehand.jobs_done")
-    with tempfile.TemporaryDirectory() as folder:
-        spans: list[Span] = []
-        samples = _worked(url, lambda: spans.extend(_archived(Lake(folder), days)))
-    return [_line(what, place, samples, spans) for place, what in ((1, "offer"), (2, "claim"))]
+    with _worker(url) as pipe:
+        # Applies to this process and its future children.
+        os.nice(19)
+        spark = build_session("minutehand bench", cores=4)
+        lasted = _archived(url, spark, day, 1)
+        spans = []
+        for _ in range(ROUNDS):
+            for readers in random.sample(READERS, len(READERS)):
+                sleep(lasted)
+                began = perf_counter()
+                lasted = _archived(url, spark, day, readers)
+                spans.append((readers, began, lasted))
+        pipe.send("over")
+        samples: list[Sample] = pipe.recv()
+    return [_run(rows, samples, *span) for span in spans]
 
 
-def _archived(lake: Lake, days: list[date]) -> list[Span]:
-    """Archive a day, then wait as long as that took; return when archives ran. The first day is a warm-up."""
-    # Applies to this process and its future children.
-    os.nice(19)
-    spark = build_session("minutehand bench", cores=1)
-    spans = []
-    for day in days:
-        began = perf_counter()
-        archive(
-            spark,
-            ArchiveConfig(lake=lake, homes=("jobs_done",), since=day, until=day, wait=timedelta(minutes=1)),
+def _archived(url: str, spark: "SparkSession", day: date, readers: int | None) -> float:
+    """Archive the day to a new lake; return how many seconds that took."""
+    with psycopg.connect(url, autocommit=True) as connection, tempfile.TemporaryDirectory() as folder:
+        connection.execute("truncate minutehand.archive_batches, minutehand.archived_days")
+        config = ArchiveConfig(
+            lake=Lake(folder),
+            homes=("jobs_done",),
+            since=day,
+            until=day,
+            wait=timedelta(minutes=1),
+            readers=readers,
         )
-        spans.append((began, perf_counter()))
-        while perf_counter() < 2 * spans[-1][1] - began:
-            sleep(0.1)
-    return spans[1:]
+        began = perf_counter()
+        archive(spark, config)
+        return perf_counter() - began
 
 
-def _worked(url: str, action: Callable[[], object]) -> list[Sample]:
+@contextmanager
+def _worker(url: str) -> Iterator["Connection[str, list[Sample]]"]:
     context = get_context("spawn")
     parent_end, worker_end = context.Pipe()
     worker = context.Process(target=_work, args=(url, worker_end), daemon=True)
     worker.start()
     parent_end.recv()
-    action()
-    parent_end.send("over")
-    samples: list[Sample] = parent_end.recv()
+    yield parent_end
     worker.join()
-    return samples
 
 
-def _work(url: str, pipe: Connection) -> None:
+def _work(url: str, pipe: "Connection[object, str]") -> None:
     database, samples = Database(url), list[Sample]()
     pipe.send("begun")
     while not pipe.poll(PAUSE):
@@ -97,14 +142,30 @@ def _work(url: str, pipe: Connection) -> None:
     database.close()
 
 
-def _line(what: str, place: int, samples: list[Sample], spans: list[Span]) -> Measured:
-    busy = [s[place] for s in samples if any(since <= s[0] < until for since, until in spans)]
-    calm = [s[place] for s in samples if any(until <= s[0] < 2 * until - since for since, until in spans)]
-    with_it, without = (quantiles(each, n=100)[-1] for each in (busy, calm))
-    return Measured(
-        f"p99 of {what} while an archive runs / while none does",
-        f"{with_it * 1000:.2f} ms",
-        f"{without * 1000:.2f} ms",
-        f"{with_it / without:.2f}",
-        "<= 1.20",
-    )
+def _run(rows: int, samples: Sequence[Sample], readers: int | None, began: float, lasted: float) -> Run:
+    def p99(place: int, since: float) -> float:
+        within = [each[place] for each in samples if since <= each[0] < since + lasted]
+        return quantiles(within, n=100)[-1]
+
+    offers, claims = ((p99(place, began), p99(place, began - lasted)) for place in (1, 2))
+    return Run(readers, rows / lasted, offers, claims)
+
+
+def lines(measured: Archives) -> list[Measured]:
+    """Return a line for each number of readers."""
+    return [
+        Measured(
+            f"{name} readers: rows/s; p99 of offer and of claim, with / without",
+            f"{median(rates):,.0f}",
+            ratios(measured.offers[name]),
+            ratios(measured.claims[name]),
+            f"<= {AIM:.2f}",
+        )
+        for name, rates in sorted(measured.rates.items())
+    ]
+
+
+def ratios(pairs: Sequence[Sequence[float]]) -> str:
+    """Return the median ratio of the rounds, and the lowest and the highest."""
+    found = [with_it / without for with_it, without in pairs]
+    return f"{median(found):.2f} ({min(found):.2f} to {max(found):.2f})"

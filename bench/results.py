@@ -34,6 +34,21 @@ class Ticks:
 
 
 @dataclass(frozen=True)
+class Archives:
+    """Runs of an archive of `rows` while a worker is busy, by the number of readers or `adaptive`.
+
+    `rates` are rows per second, one for each round. `offers` and `claims` are the p99 in milliseconds during the
+    archive and before it.
+    """
+
+    commit: str = ""
+    rows: int = 0
+    rates: dict[str, list[float]] = field(default_factory=dict)
+    offers: dict[str, list[list[float]]] = field(default_factory=dict)
+    claims: dict[str, list[list[float]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Results:
     """All published results. `machine` and `versions` are those of the last measurement."""
 
@@ -41,6 +56,7 @@ class Results:
     versions: dict[str, str] = field(default_factory=dict)
     cases: dict[str, Measurement] = field(default_factory=dict)
     ticks: Ticks = field(default_factory=Ticks)
+    archives: Archives = field(default_factory=Archives)
 
 
 def load(file: Path = FILE) -> Results:
@@ -49,7 +65,8 @@ def load(file: Path = FILE) -> Results:
         return Results()
     read = json.loads(file.read_text("utf-8"))
     cases = {name: Measurement(**case) for name, case in read.pop("cases").items()}
-    return Results(cases=cases, ticks=Ticks(**read.pop("ticks")), **read)
+    ticks, archives = Ticks(**read.pop("ticks")), Archives(**read.pop("archives", {}))
+    return Results(cases=cases, ticks=ticks, archives=archives, **read)
 
 
 def save(results: Results, file: Path = FILE) -> None:

@@ -10,6 +10,8 @@ from bench.queues.systems import OURS
 from bench.results import Measurement, Results
 from bench.statistics import ratio, spread
 
+P99 = ("during", "before", "ratio")
+
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table; all columns but the first are numbers."""
@@ -68,6 +70,32 @@ def tick_table(results: Results) -> str:
     backlogs = next(iter(cases.values()))
     rows = ((case, *(f"{ms:.1f} ms" for ms in taken.values())) for case, taken in cases.items())
     return markdown(("", *(f"{int(due):,} due" for due in backlogs)), rows)
+
+
+def archive_table(results: Results) -> str:
+    """Return the rows per second of an archive by its readers, and what it does to the p99 of offers and claims."""
+    archives = results.archives
+    rows = (
+        (
+            name,
+            f"{median(rates):,.0f}",
+            *(cell for p99s in (archives.offers[name], archives.claims[name]) for cell in _p99(p99s)),
+        )
+        for name, rates in sorted(archives.rates.items())
+    )
+    head = ("readers", "rows/s", *(f"{what}, {column}" for what in ("offer", "claim") for column in P99))
+    return markdown(head, rows)
+
+
+def _p99(pairs: Sequence[Sequence[float]]) -> tuple[str, str, str]:
+    """Return the medians of p99 with an archive and without, and their ratio with its range."""
+    ratios = [with_it / without for with_it, without in pairs]
+    with_it, without = (median(pair[side] for pair in pairs) for side in (0, 1))
+    return (
+        f"{with_it:.1f} ms",
+        f"{without:.1f} ms",
+        f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+    )
 
 
 def _workers(count: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-from bench.page.tables import case_table, cost_table, grid_table, target_table, tick_table
+from bench.page.tables import archive_table, case_table, cost_table, grid_table, target_table, tick_table
 from bench.page.targets import to_explain
 from bench.page.titles import TITLES
 from bench.queues.cases import CASES
@@ -37,6 +37,7 @@ def page(results: Results) -> str:
         "grid": lambda: grid_table(results),
         "ticks": lambda: tick_table(results),
         "ticks-measured": lambda: results.ticks.commit,
+        "archives": lambda: archive_runs(results),
         "slower": lambda: slower_cases(results),
         "machine": lambda: ", ".join(f"{name} {value}" for name, value in results.machine.items()),
         "versions": lambda: ", ".join(f"{name} {value}" for name, value in results.versions.items()),
@@ -74,6 +75,18 @@ def slower_cases(results: Results) -> str:
     return (
         "\n".join(_reason(results, reasons, *pair) for pair in to_explain(results.cases))
         or "None in this run."
+    )
+
+
+def archive_runs(results: Results) -> str:
+    """Return the table of archives, and how it was measured."""
+    archives = results.archives
+    if not archives.rates:
+        return "No run is published yet: the p99 of a busy machine is that of its other programs."
+    rounds = max(map(len, archives.rates.values()))
+    return (
+        f"{archive_table(results)}\n\nThe day has {archives.rows:,} jobs. The ratio is the median of {rounds} rounds, "
+        f"with the lowest and the highest. The measured commit is of {archives.commit}."
     )
 
 

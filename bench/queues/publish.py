@@ -8,7 +8,7 @@ from bench import results
 from bench.machine import machine, versions
 from bench.queues.clients.program import Load
 from bench.queues.runs import Run
-from bench.results import Measurement, Ticks
+from bench.results import Archives, Measurement, Ticks
 from bench.tick import Cost
 
 COSTS = ("client", "server", "wal")
@@ -37,6 +37,11 @@ def publish_ticks(costs: Sequence[Cost], commit: str) -> None:
     for cost in costs:
         milliseconds.setdefault(cost.case, {})[str(cost.due)] = round(cost.tick_ms, 2)
     results.save(replace(results.load(), ticks=Ticks(commit, milliseconds)))
+
+
+def publish_archives(measured: Archives) -> None:
+    """Replace the runs of archives."""
+    results.save(replace(results.load(), archives=measured))
 
 
 def _median(runs: Sequence[Run], cost: str) -> float | None:

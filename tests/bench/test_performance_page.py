@@ -9,10 +9,10 @@ from bench import results
 from bench.page.data import IMAGES, PLOTS, digest
 from bench.page.targets import COMPARED, TARGETS, to_explain
 from bench.page.titles import SYSTEMS
-from bench.page.write import PAGE, README, ReasonError, page, readme, slower_cases
+from bench.page.write import PAGE, README, ReasonError, archive_runs, page, readme, slower_cases
 from bench.queues.cases import CASES
 from bench.queues.systems import LIMITS, OURS
-from bench.results import Measurement, Results
+from bench.results import Archives, Measurement, Results
 from bench.tick import BACKLOGS
 
 RESULTS = results.load()
@@ -59,6 +59,14 @@ def test_results_contain_a_tick_of_each_backlog() -> None:
 
     assert set(cases) >= {"plain", "one limit", "1,000 tenants"}
     assert {len(taken) for taken in cases.values()} == {len(BACKLOGS)}
+
+
+def test_archives_are_shown_with_the_range_of_their_ratios() -> None:
+    p99s = {"adaptive": [[12.0, 10.0], [10.0, 10.0], [30.0, 10.0]]}
+    shown = archive_runs(Results(archives=Archives("now", 1000, {"adaptive": [5.0, 4.0, 6.0]}, p99s, p99s)))
+
+    assert "| adaptive | 5 | 12.0 ms | 10.0 ms | 1.20 (1.00 to 3.00) | 12.0 ms" in shown
+    assert "The day has 1,000 jobs. The ratio is the median of 3 rounds" in shown
 
 
 def test_targets_concern_measured_systems() -> None:

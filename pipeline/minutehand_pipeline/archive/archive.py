@@ -32,9 +32,10 @@ class ArchiveConfig:
     """What to archive, and where.
 
     Without `since` and `until` (both included), every day that is over and not in the lake is archived. `wait` is
-    how long to wait for transactions that may still commit rows of a day. `drop` drops a day once the lake has every
-    row of it. `vacuum` deletes unreferenced files from the lake. `location` holds the options that tell Spark's tasks
-    where the database is.
+    how long to wait for transactions that may still commit rows of a day. `readers` is how many sessions read from the
+    database at the same time, from 1 to 64; by default as many as do not slow down the queue. `drop` drops a day once
+    the lake has every row of it. `vacuum` deletes unreferenced files from the lake. `location` holds the options that
+    tell Spark's tasks where the database is.
     """
 
     lake: Lake
@@ -42,6 +43,7 @@ class ArchiveConfig:
     since: date | None = None
     until: date | None = None
     wait: timedelta = timedelta(0)
+    readers: int | None = None
     drop: bool = False
     vacuum: bool = False
     dry_run: bool = False
@@ -78,7 +80,7 @@ def archive(
         check_schema(database)
         if spark is None or config.dry_run:
             return ArchiveResult(days=tuple(_plan(database, config, on_day)))
-        worker = archiver(spark, config.lake, database, config.location)
+        worker = archiver(spark, config.lake, database, config.location, config.readers)
         with worker.locked():
             days = tuple(_archive_days(worker, config, on_day))
             return ArchiveResult(days=days, vacuumed=_vacuum(config) if config.vacuum else 0)
@@ -103,7 +105,7 @@ def _archive_days(archiver: Archiver, config: ArchiveConfig, on_day: OnDay) -> I
 def _copied(archiver: Archiver, group: list[Decided]) -> Iterator[tuple[Day, Decision, Copy | None]]:
     """Yield the days of a group, with the copy of each day that is archived."""
     if group[0][1].action is Action.ARCHIVE:
-        copies = archiver.copy([day for day, _ in group])
+        copies = archiver.copy([day for day, _ in group], sum(decision.rows for _, decision in group))
         yield from ((day, decision, copy) for (day, decision), copy in zip(group, copies, strict=True))
     else:
         yield from ((day, decision, None) for day, decision in group)

@@ -6,26 +6,35 @@ by itself.
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import date
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from minutehand.database import Database, sql
+from minutehand.database import Database
 from minutehand_pipeline.archive.closing import Day
 from minutehand_pipeline.archive.ledger import APP, Batch, record_batch, record_day
 from minutehand_pipeline.archive.lock import archive_lock
+from minutehand_pipeline.archive.pace import Pace
 from minutehand_pipeline.archive.private import Subjects, clear_private, read_erased
+from minutehand_pipeline.archive.quiet import quiet
 from minutehand_pipeline.archive.sums import IDENTITY, Sums, identify_frame, sum_database, sum_days
 from minutehand_pipeline.errors import MismatchError
 from minutehand_pipeline.lake import DataFile, Lake
 from minutehand_pipeline.lake.frames import read_files, write_files
-from minutehand_pipeline.queue.reading import ISOLATION
+from minutehand_pipeline.queue.ranges import Pages, Selection, find_relations
+from minutehand_pipeline.queue.reading import on_snapshot
+from minutehand_pipeline.queue.slots import check_slots, slices, take_slot
 from minutehand_pipeline.queue.source import held_snapshot, register
 from minutehand_pipeline.schemas import Home
 from minutehand_pipeline.statements import run_statement
+
+# Sessions that read a small amount, for which it is not worthwhile to measure, and at most for a large one.
+FEW, MANY = 1, 8
+# From this number of rows an amount is large. Fewer take less time than measuring the queue's latency.
+LARGE = 200_000
 
 
 @dataclass(frozen=True)
@@ -55,10 +64,20 @@ class Archiver:
     """Archives days. Each step is a method, so that tests can interrupt a run at any of them."""
 
     def __init__(
-        self, spark: SparkSession, lake: Lake, database: Database, location: Mapping[str, str]
+        self,
+        spark: SparkSession,
+        lake: Lake,
+        database: Database,
+        location: Mapping[str, str],
+        readers: int | None = None,
     ) -> None:
-        """Store the parts. `location` tells Spark's tasks where the database is."""
+        """Store the parts. `location` tells Spark's tasks where the database is.
+
+        `readers` is how many sessions read at the same time; by default as many as do not disturb the queue.
+        """
         self.spark, self.lake, self.database, self.location = spark, lake, database, location
+        self._readers = None if readers is None else check_slots(readers)
+        self._slots, self._pace = FEW, Pace(MANY)
         register(spark)
 
     @contextmanager
@@ -67,10 +86,10 @@ class Archiver:
         with archive_lock(self.database):
             yield
 
-    def copy(self, days: Sequence[Day]) -> list[Copy]:
-        """Write the rows of closed days of one home that the lake lacks, and sum them up by day."""
+    def copy(self, days: Sequence[Day], rows: int = 0) -> list[Copy]:
+        """Write the rows of closed days of one home that the lake lacks, about `rows`, and sum them up by day."""
         erased, home = read_erased(self.database), days[0].home
-        with held_snapshot(self.database) as snapshot, ThreadPoolExecutor(1) as pool:
+        with self._paced(rows), held_snapshot(self.database) as snapshot, ThreadPoolExecutor(1) as pool:
             reading = self.read(days, snapshot, erased)
             files = self.write(home, reading.missing)
             archived = sum_days(reading.archived, home) if reading.archived is not None else {}
@@ -91,6 +110,12 @@ class Archiver:
             for day in days
         ]
 
+    def _paced(self, rows: int) -> AbstractContextManager[None]:
+        """Choose the number of sessions that read this number of rows, and adapt it if they are many."""
+        is_adapted = self._readers is None and rows > LARGE
+        self._slots = self._readers or (MANY if is_adapted else FEW)
+        return quiet(self.database, self._pace) if is_adapted else nullcontext()
+
     def archive(self, copy: Copy, number: int) -> Batch | None:
         """Verify a day's copy, then commit and record it as batch `number`. Return None if it has no files."""
         self.verify(copy.day, copy.written + copy.archived, copy.present)
@@ -105,16 +130,20 @@ class Archiver:
 
     def count(self, days: Sequence[Day], snapshot: str, erased: Subjects) -> tuple[dict[date, Sums], str]:
         """Return the database's own sums of each day on the snapshot, and the snapshot as Postgres prints it."""
-        counter = self.database.clone()
-        try:
-            with counter.transaction() as connection:
-                connection.execute(ISOLATION)
-                connection.execute(sql.SQL("set transaction snapshot {}").format(sql.Literal(snapshot)))
+        with closing(self.database.clone()) as counter:
+            with on_snapshot(counter, snapshot) as connection:
                 [(text,)] = connection.execute("select pg_current_snapshot()::text").fetchall()
-                sums = {each.day: sum_database(connection, each.home, each.day, erased) for each in days}
-                return sums, text
-        finally:
-            counter.close()
+            return {each.day: self._count_day(counter, each, snapshot, erased) for each in days}, text
+
+    def _count_day(self, counter: Database, day: Day, snapshot: str, erased: Subjects) -> Sums:
+        """Sum up a day by slices of pages, while holding a slot for each."""
+        found = find_relations(counter.connection, Selection(day.home, (), day.day, day.day))
+        total = Sums()
+        for pages in (each for name, size in found for each in slices(Pages(name, 0, None), size)):
+            with on_snapshot(counter, snapshot) as connection:
+                take_slot(lambda text: connection.execute(text).fetchone(), self._slots)
+                total += sum_database(connection, day.home, day.day, pages, erased)
+        return total
 
     def read(self, days: Sequence[Day], snapshot: str, erased: Subjects) -> Reading:
         """Return the days' rows as the lake must have them."""
@@ -168,9 +197,8 @@ class Archiver:
 
     def _queue_rows(self, days: Sequence[Day], snapshot: str) -> DataFrame:
         home, wanted = days[0].home, [each.day for each in days]
-        options = {"since": min(wanted).isoformat(), "until": max(wanted).isoformat(), **self.location}
-        rows = (
-            self.spark.read.format("minutehand").options(home=home.name, snapshot=snapshot, **options).load()
-        )
+        reader = self.spark.read.format("minutehand").options(home=home.name, **self.location)
+        reader = reader.options(since=min(wanted).isoformat(), until=max(wanted).isoformat())
+        rows = reader.options(snapshot=snapshot, slots=str(self._slots)).load()
         # A day between them may have no partition, but late rows in the default partition.
         return rows if len(days) == 1 else rows.where(F.col("day").isin(wanted))

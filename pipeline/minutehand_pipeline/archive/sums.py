@@ -16,6 +16,7 @@ from pyspark.sql import types as T
 from minutehand.database import Connection, sql
 from minutehand_pipeline.archive.private import PERSONAL, PRIVATE, SUBJECT, Subjects
 from minutehand_pipeline.queue.columns import EXPRESSIONS
+from minutehand_pipeline.queue.ranges import Pages, Selection, rows_of_pages
 from minutehand_pipeline.schemas import Home
 
 # Separator and null marker. Neither occurs in JSON or in names.
@@ -76,8 +77,8 @@ def identify_frame(frame: DataFrame, home: Home) -> Sums:
     return Sums(rows=rows, identity=int(identity or 0))
 
 
-def sum_database(connection: Connection, home: Home, day: date, erased: Subjects) -> Sums:
-    """Return the sums of a UTC day's rows as the lake must have them, in the connection's transaction."""
+def sum_database(connection: Connection, home: Home, day: date, pages: Pages, erased: Subjects) -> Sums:
+    """Return the sums of a UTC day's rows in some pages as the lake must have them, in the connection's transaction."""
     columns = {each.name: _expression(home, each.name) for each in home.schema}
     text = sql.SQL(
         "select count(*), sum({counted}), sum(octet_length({weighed})), sum(minutehand.as_number({all})),"
@@ -87,9 +88,9 @@ def sum_database(connection: Connection, home: Home, day: date, erased: Subjects
         weighed=columns[WEIGHED[home.name]],
         all=_text(home, columns, home.schema.names, SEPARATOR, NULL),
         identity=_text(home, columns, IDENTITY[home.name], " ", "-"),
-        rows=rows_of_day(home),
+        rows=rows_of_pages(Selection(home, (), day, day), pages),
     )
-    parameters = {"day": day, "jobs": list(erased.jobs), "tenants": list(erased.tenants)}
+    parameters = {"jobs": list(erased.jobs), "tenants": list(erased.tenants)}
     return Sums(
         *(int(Decimal(value or 0)) for value in connection.execute(text, parameters).fetchone() or ())
     )

@@ -44,6 +44,12 @@ DROPPED = {
     help="How long to wait for transactions that may still commit rows of a day.",
 )
 @click.option(
+    "--readers",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="Read with N sessions at the same time; by default with as many as do not slow down the queue.",
+)
+@click.option(
     "--vacuum", is_flag=True, help="Delete unreferenced files of the lake that are older than a week."
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be archived; archive nothing.")
@@ -57,6 +63,7 @@ def archive(
     until: datetime | None,
     drop: bool,
     wait: timedelta,
+    readers: int | None,
     vacuum: bool,
     dry_run: bool,
     form: str,
@@ -86,6 +93,7 @@ def archive(
         since=to_date(day or since),
         until=to_date(day or until),
         wait=wait,
+        readers=readers,
         drop=drop,
         vacuum=vacuum,
         dry_run=dry_run,

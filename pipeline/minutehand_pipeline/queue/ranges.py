@@ -103,19 +103,23 @@ def select_text(selection: Selection, pages: Pages, expressions: dict[str, str])
     default partition has no bounds, so its rows are selected by tableoid. A relation that was given by name may be
     detached, so it is read directly.
     """
+    columns = sql.SQL(", ").join(
+        sql.SQL("{} as {}").format(sql.SQL(expressions[name]), sql.Identifier(name))
+        for name in selection.columns
+    )
+    return sql.SQL("select {} from {}").format(columns, rows_of_pages(selection, pages)).as_string(None)
+
+
+def rows_of_pages(selection: Selection, pages: Pages) -> sql.Composed:
+    """Return the FROM clause, with its conditions, for the selected rows of some pages."""
     through_parent = selection.relation is None
     parent = sql.Identifier(
         "minutehand", "jobs" if selection.home.name == "jobs_done" else selection.home.name
     )
-    text = sql.SQL("select {} from {} where {}").format(
-        sql.SQL(", ").join(
-            sql.SQL("{} as {}").format(sql.SQL(expressions[name]), sql.Identifier(name))
-            for name in selection.columns
-        ),
+    return sql.SQL("{} where {}").format(
         parent if through_parent else sql.Identifier("minutehand", pages.relation),
         sql.SQL(" and ").join(_conditions(selection, pages, through_parent)),
     )
-    return text.as_string(None)
 
 
 def _conditions(selection: Selection, pages: Pages, through_parent: bool) -> Iterator[sql.Composable]:

@@ -13,6 +13,7 @@ Read options; the columns are those of minutehand_pipeline.schemas:
     since, until   the first and last day, both included; either may be omitted
     snapshot       the id of a snapshot whose transaction is still open; all tasks then see the same rows
     partitions     the number of tasks, and so of connections; by default one per 64 MiB, at most 200
+    slots          read a slice of pages at a time while holding one of this number of slots, which an archive limits
     columns        a list such as id,kind,deleted; by default all
     relation       one day's partition by name, even if detached; only its owner can read it
     url_variable   the environment variable that has the database's URL, on the driver and the executors
@@ -42,11 +43,15 @@ from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.queue.location import LOCATIONS, url_getter
 from minutehand_pipeline.queue.ranges import Selection
 from minutehand_pipeline.queue.reading import ISOLATION, QueueReader
+from minutehand_pipeline.queue.slots import MOST
 from minutehand_pipeline.queue.terms import read_terms
 from minutehand_pipeline.queue.writing import QueueWriter
 from minutehand_pipeline.schemas import HOMES, Home
 
-READ_OPTIONS = ("home", "day", "since", "until", "snapshot", "partitions", "columns", "relation", *LOCATIONS)
+READ_OPTIONS = (
+    *("home", "day", "since", "until", "snapshot", "partitions", "slots", "columns", "relation"),
+    *LOCATIONS,
+)
 
 
 class QueueSource(DataSource):
@@ -82,7 +87,12 @@ class QueueSource(DataSource):
             self._home(), tuple(schema.names), day or since, day or until, self.options.get("relation")
         )
         return QueueReader(
-            selection, schema, url_getter(self.options), self.options.get("snapshot"), self._tasks()
+            selection,
+            schema,
+            url_getter(self.options),
+            self.options.get("snapshot"),
+            self._number("partitions", 10_000),
+            self._number("slots", MOST),
         )
 
     def writer(self, schema: T.StructType, overwrite: bool) -> QueueWriter:
@@ -104,10 +114,10 @@ class QueueSource(DataSource):
         except ValueError:
             raise InputError(f"{option} must be a UTC day such as 2026-03-31, got {text!r}") from None
 
-    def _tasks(self) -> int | None:
-        text = self.options.get("partitions")
-        if text is not None and not (text.isascii() and text.isdigit() and 0 < int(text) <= 10_000):
-            raise InputError(f"partitions must be an integer from 1 to 10000, got {text!r}")
+    def _number(self, option: str, most: int) -> int | None:
+        text = self.options.get(option)
+        if text is not None and not (text.isascii() and text.isdigit() and 0 < int(text) <= most):
+            raise InputError(f"{option} must be an integer from 1 to {most}, got {text!r}")
         return None if text is None else int(text)
 
 

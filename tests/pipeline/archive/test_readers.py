@@ -54,7 +54,18 @@ def test_archive_that_cannot_drop_has_its_own_exit_code(
     monkeypatch.setenv("DATABASE_URL", stage.database.url)
     stage.fill(20)
     stage.archive(homes=JOBS)
-    arguments = [stage.lake.path, "--home", "jobs_done", "--day", DAY.isoformat(), "--drop", "-o", "json"]
+    arguments = [
+        stage.lake.path,
+        "--home",
+        "jobs_done",
+        "--day",
+        DAY.isoformat(),
+        "--drop",
+        "--readers",
+        "2",
+        "-o",
+        "json",
+    ]
 
     def run() -> Any:
         return CliRunner().invoke(archive, arguments, standalone_mode=False, catch_exceptions=False)

@@ -90,3 +90,47 @@ def test_caller_without_the_tenant_claim_is_rejected(monkeypatch, kind, claims) 
         authenticated({kind: facts})
 
     assert refused.value.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("role", "reader"),
+    [
+        ("operator", False),
+        ("reader", True),
+        ("[staff reader]", True),
+        ("[reader,staff]", True),
+        ("[reader operator]", False),
+        (["reader"], True),
+    ],
+)
+def test_role_claim_decides_whether_a_caller_only_reads(monkeypatch, role, reader) -> None:
+    claims = {"sub": "ada", "role": role}
+    assert not authenticated({"jwt": {"claims": claims}}).reader
+
+    monkeypatch.setenv("MINUTEHAND_ROLE_CLAIM", "role")
+    assert authenticated({"jwt": {"claims": claims}}).reader == reader
+    assert authenticated({"lambda": claims}).reader == reader
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {},
+        {"role": ""},
+        {"role": "no operator"},
+        {"role": "[staff]"},
+        {"role": []},
+        {"role": True},
+        {"role": "Operator"},
+    ],
+)
+def test_caller_without_the_role_claim_is_rejected(monkeypatch, claims) -> None:
+    monkeypatch.setenv("MINUTEHAND_ROLE_CLAIM", "role")
+    for authorizer in (
+        {"jwt": {"claims": claims}},
+        {"lambda": claims | {"x": "y"}},
+        {"iam": {"userArn": "ada"}},
+    ):
+        with pytest.raises(ApiError) as refused:
+            authenticated(authorizer)
+        assert (refused.value.status_code, refused.value.type.name) == (403, "no-role")

@@ -232,6 +232,7 @@ BASE_URL = declare_text(
 API_TOKENS = declare_secret(
     "MINUTEHAND_API_TOKENS", "Bearer tokens, separated by commas, each as [name[@tenant][+read]:]token.", API
 )
+ROLE_CLAIM = declare_text("MINUTEHAND_ROLE_CLAIM", "The authorizer's claim with `operator` or `reader`.", API)
 TENANT_CLAIM = declare_text(
     "MINUTEHAND_TENANT_CLAIM", "The authorizer's claim that contains the caller's tenant.", API
 )

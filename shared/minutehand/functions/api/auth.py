@@ -68,7 +68,10 @@ def set_caller(scope: Scope, caller: Caller, authenticated: bool) -> None:
     """Set the request's `actor`, the `tenant` that it is confined to, and whether it is `authenticated`."""
     reads = scope["method"] in READING_METHODS or scope["path"] in READING_PATHS
     if caller.reader and not reads:
-        raise ApiError(READ_ONLY, "The token has +read: use one of an operator to change something.")
+        raise ApiError(
+            READ_ONLY,
+            "A token with +read, or the role reader, cannot change anything: use one of an operator.",
+        )
     scope.setdefault("state", {}).update(vars(caller), authenticated=authenticated)
 
 

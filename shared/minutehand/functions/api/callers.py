@@ -5,6 +5,8 @@ MINUTEHAND_API_TOKENS     [name[@tenant][+read]:]token, comma-separated. The aud
                           +read can change nothing
 MINUTEHAND_TENANT_CLAIM   the claim of a JWT, or the key of a Lambda authorizer's context, that names the tenant.
                           If it is set, callers without the claim are rejected
+MINUTEHAND_ROLE_CLAIM     the claim or key that names the role: `operator`, or `reader`, who can change nothing. It may
+                          be a list of groups with one of the two. If it is set, callers without the claim are rejected
 """
 
 import re
@@ -17,7 +19,7 @@ from starlette.types import Scope
 from minutehand.database.tenants import is_tenant
 from minutehand.functions.api.errors import ApiError, ProblemType
 from minutehand.functions.api.request_log import logger
-from minutehand.settings.table import TENANT_CLAIM
+from minutehand.settings.table import ROLE_CLAIM, TENANT_CLAIM
 
 TOKEN_CHARACTERS = 16
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -28,6 +30,11 @@ SUBJECTS = {
 }
 SUBJECT_CHARACTERS = 200
 
+OPERATOR, READER = "operator", "reader"
+# API Gateway passes a list on as "[one two]".
+LIST = re.compile(r"\[([^\[\]]*)\]")
+
+NO_ROLE = ProblemType(403, "no-role", "The caller has no role")
 NO_TENANT = ProblemType(403, "no-tenant", "The caller has no tenant")
 
 
@@ -71,7 +78,7 @@ def read_tokens(entries: list[str]) -> Iterator[Token]:
 
 
 def authorized_caller(scope: Scope) -> Caller | None:
-    """Return the caller that API Gateway's authorizer accepted, or None; raise ApiError without the tenant's claim.
+    """Return the caller that API Gateway's authorizer accepted, or None; raise ApiError without a required claim.
 
     Only Lambda can put an event into the scope, and only API Gateway an authorizer into the event.
     """
@@ -80,7 +87,7 @@ def authorized_caller(scope: Scope) -> Caller | None:
     for kind, names in SUBJECTS.items():
         if facts := authorizer.get(kind):
             claims = facts.get("claims") or {} if kind == "jwt" else facts
-            return Caller(_subject(claims, names), _tenant(claims))
+            return Caller(_subject(claims, names), _tenant(claims), reader=_is_reader(claims))
     return None
 
 
@@ -96,3 +103,26 @@ def _tenant(claims: Mapping[str, Any]) -> str:
     if not isinstance(tenant, str) or not is_tenant(tenant):
         raise ApiError(NO_TENANT, f"The claim {claim!r} must be a valid tenant name.")
     return tenant
+
+
+def _is_reader(claims: Mapping[str, Any]) -> bool:
+    """Return whether a caller may only read; one with both roles is an operator."""
+    if not (claim := ROLE_CLAIM.read()):
+        return False
+    roles = _words(claims.get(claim))
+    if not roles & {OPERATOR, READER}:
+        raise ApiError(NO_ROLE, f"The claim {claim!r} must be {OPERATOR} or {READER}.")
+    return OPERATOR not in roles
+
+
+def _words(value: object) -> set[str]:
+    """Return the values of a claim: a text, a list, or a list as API Gateway writes it."""
+    if isinstance(value, str) and (found := LIST.fullmatch(value)):
+        return set(re.split(r"[ ,]+", found[1]))
+    return (
+        {value}
+        if isinstance(value, str)
+        else {str(each) for each in value}
+        if isinstance(value, list)
+        else set()
+    )

@@ -234,6 +234,7 @@ class Stock:
             "advance_settled": {"now": None, "pause": timedelta()},
             "why_actor": named,
             "why_controls": named,
+            "why_group": {"queue": "default", "tenant": "", "group": "a"},
             "why_line": {"queue": "default", "id": self.due[0], "priority": 5, "limit": 10_000}
             | {"visible": datetime.now(UTC)},
             "withdraw": {"ids": list(self.offered), "acks": list(self.offered.values())},

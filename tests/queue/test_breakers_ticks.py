@@ -68,7 +68,7 @@ def test_breaker_of_a_group_without_jobs_is_forgotten(queue: Queue) -> None:
 def test_tenant_sees_no_hold_of_another_tenants_group(login: Login, queue: Queue) -> None:
     queue.sql("""insert into minutehand.breakers (queue, tenant, "group", slow_until)
                  select 'default', t, 'g', now() + interval '1 hour' from unnest('{a,b}'::text[]) t""")
-    hold = "select * from minutehand.group_hold('default', 'b', 'g', now())"
+    hold = "select * from minutehand.group_state('default', 'b', 'g', now())"
 
     assert query_as(login("tenant"), "a", hold) == []
     assert len(query_as(login("tenant"), "b", hold)) == 1

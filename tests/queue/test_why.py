@@ -130,17 +130,6 @@ def following(queue: Queue) -> UUID:
     return queue.enqueue()
 
 
-def grouped(queue: Queue) -> UUID:
-    queue.sql(TICKED)
-    return queue.enqueue(group="acme")
-
-
-def rated(queue: Queue) -> UUID:
-    queue.sql(TICKED)
-    limit(queue.database, kind="echo", rate=5, period=HOUR)
-    return queue.enqueue()
-
-
 class Case(NamedTuple):
     """A job in some state, the expected reason, parts of the sentence and of the next step."""
 
@@ -175,8 +164,6 @@ CASES = [
     Case(stopped, "worker_stopped", "Its worker stopped responding in attempt 1;", "minutehand show"),
     Case(spent, "ending", "because the worker of its last attempt stopped responding"),
     Case(late, "ending", "because it did not start in time"),
-    Case(grouped, "held", "a limit may hold it (group acme: at most 1 at once)", "minutehand controls"),
-    Case(rated, "held", "a limit may hold it (kind echo: ", "minutehand controls"),
     Case(following, "next_tick", "is the next of its queue"),
 ]
 

@@ -10,7 +10,8 @@ from minutehand.errors import ForbiddenError, NotFoundError
 from minutehand.model.control import SCOPE, Control
 from minutehand.model.row import FINISHED, Row
 from minutehand.queries.jobs import get, get_by_key
-from minutehand.queries.why.evidence import COUNTED, Answer, Dispatcher, Evidence, Line
+from minutehand.queries.why.evidence import COUNTED, Answer, Dispatcher, Evidence, Group, Line
+from minutehand.queries.why.limits import effective
 from minutehand.queries.why.reasons import answer
 
 __all__ = ["Answer", "why", "why_key", "why_latest", "why_queue"]
@@ -69,11 +70,18 @@ async def _evidence(executor: Executor, row: Row) -> Evidence:
         known,
         pause=pause,
         paused_by=await _actor(executor, pause) if pause else None,
-        limits=tuple(each for each in controls if each.limit is not None and not each.per),
-        held=tuple(each for each in controls if each.per or each.rate is not None),
+        limits=effective(controls, row, "limit"),
+        rates=effective(controls, row, "rate"),
+        group=await _group(executor, row) if row.group else None,
         line=await _line(executor, row) if row.state == "due" else None,
         dispatcher=Dispatcher(**dispatcher[0]) if dispatcher else None,
     )
+
+
+async def _group(executor: Executor, row: Row) -> Group | None:
+    names = {"queue": row.queue, "tenant": row.tenant or "", "group": row.group}
+    records = await _allowed(executor, "why_group", **names)
+    return Group(**records[0]) if records else None
 
 
 async def _line(executor: Executor, row: Row) -> Line:

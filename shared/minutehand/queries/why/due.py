@@ -7,6 +7,8 @@ from shlex import join
 from minutehand.model.control import SCOPE
 from minutehand.model.display import span
 from minutehand.queries.why.evidence import UNSERVED_AFTER, Evidence, Found
+from minutehand.queries.why.groups import GROUP_REASONS
+from minutehand.queries.why.limits import LIMIT_REASONS
 from minutehand.queries.why.words import place, time_in
 
 # `--tenant` is the tenant that a command acts for.
@@ -59,18 +61,6 @@ def _silent(known: Evidence, zone: tzinfo) -> Found | None:
     )
 
 
-def _limited(known: Evidence, _: tzinfo) -> Found | None:
-    full = next((each for each in known.limits if (each.busy or 0) >= (each.limit or 0)), None)
-    if full is None:
-        return None
-    return (
-        "limited",
-        f"The limit of {full.limit} for {full.scope} is reached: {full.busy} are offered or running{place(known)}.",
-        "minutehand controls",
-        {"limit": full.limit, "busy": full.busy, "scope": full.scope},
-    )
-
-
 def _full(known: Evidence, _: tzinfo) -> Found | None:
     dispatcher = known.dispatcher
     if dispatcher is None or not dispatcher.is_full:
@@ -85,19 +75,6 @@ def _full(known: Evidence, _: tzinfo) -> Found | None:
         f"The workers' capacity of {dispatcher.capacity} is used up{place(known)}{longest}.",
         "minutehand ls --state running",
         evidence,
-    )
-
-
-def _held(known: Evidence, _: tzinfo) -> Found | None:
-    if not known.held and not known.row.group:
-        return None
-    limits = [f"{each.scope}: {each.limits}" for each in known.held]
-    rules = "; ".join(limits) or f"group {known.row.group}: at most 1 at once"
-    return (
-        "held",
-        f"It has been due for {span(known.now - known.row.visible)}, and a limit may hold it ({rules}){place(known)}.",
-        f"minutehand controls; minutehand ls --queue {known.row.queue} --state running",
-        {"rules": rules},
     )
 
 
@@ -160,12 +137,12 @@ def _next(known: Evidence, _: tzinfo) -> Found:
 REASONS: tuple[Callable[[Evidence, tzinfo], Found | None], ...] = (
     _paused,
     _ending,
+    *GROUP_REASONS,
     _silent,
-    _limited,
+    *LIMIT_REASONS,
     _full,
     _unserved,
     _throttled,
-    _held,
     _behind,
     _stopped,
     _next,

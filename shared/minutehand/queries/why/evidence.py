@@ -22,7 +22,11 @@ Reason = Literal[
     "silent_dispatcher",
     "limited",
     "capacity",
-    "held",
+    "rate",
+    "breaker",
+    "retry_after",
+    "blocked",
+    "in_order",
     "unserved",
     "throttled",
     "behind",
@@ -97,6 +101,27 @@ class Dispatcher:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Group:
+    """The state of a job's group: how many of its jobs are offered or running, and what holds it back.
+
+    No job starts before `until`: its breaker has been open since `opened`, after so many consecutive `failures`, or
+    RetryAfter asked for `slow_until`. While the breaker is half open, one job at a time starts. The job `dead` blocks
+    it. If the group runs in order, the job `first` comes first.
+    """
+
+    busy: int
+    until: datetime | None
+    half_open: bool
+    failures: int
+    opened: datetime | None
+    slow_until: datetime | None
+    dead: UUID | None
+    dead_since: datetime | None
+    first: UUID | None
+    first_visible: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Evidence:
     """What is known about a job and its surroundings. `dispatcher` is None if the role may not read it."""
 
@@ -105,9 +130,10 @@ class Evidence:
     read_only: bool
     pause: Control | None = None
     paused_by: str | None = None
+    # Those that apply to the job, without those that another one takes the place of.
     limits: tuple[Control, ...] = ()
-    # Rates, and limits of each group, key or tenant.
-    held: tuple[Control, ...] = ()
+    rates: tuple[Control, ...] = ()
+    group: Group | None = None
     line: Line | None = None
     dispatcher: Dispatcher | None = None
 

@@ -77,18 +77,6 @@ as $$
      where b.queue = in_queue and b.tenant = of_tenant and b.group = of_group and (o.id is not null or h.until > moment)
 $$;
 
--- Returns until when a group of a tenant that the session may see waits, whether it is half open, and the reasons: how many attempts
--- failed in a row and since when, which limit counts them, and the time that RetryAfter asked for.
-create or replace function minutehand.group_hold(in_queue text, of_tenant text, of_group text, moment timestamptz)
-returns table (until timestamptz, half_open boolean, control bigint, failures integer, opened timestamptz, slow_until timestamptz)
-language sql stable rows 1 security definer set search_path = minutehand, pg_temp
-as $$
-    select s.until, s.half_open, s.control, b.failures, b.opened, b.slow_until
-      from minutehand.breaker_state(in_queue, of_tenant, of_group, moment) s
-      join minutehand.breakers b on b.queue = in_queue and b.tenant = of_tenant and b.group = of_group
-     where (select minutehand.tenant_scope()) in ('', of_tenant)
-$$;
-
 -- Returns the id of the bounds of breakers.
 create or replace function minutehand.breaker_bound() returns bigint
 language sql immutable parallel safe

@@ -57,3 +57,65 @@ as $$
                     union
                    select h.value from held h where h.id = c.id and h.free_at is not null) w) f on c.per <> ''
 $$;
+
+-- Returns the state of a group of a tenant that the session may see. `busy` is how many of its jobs are offered or running, `until` is when its breaker, or RetryAfter, allows the next start,
+-- "dead" the job that blocks it, and "first" the job that comes first if it runs in order.
+create or replace function minutehand.group_state(in_queue text, of_tenant text, of_group text, moment timestamptz)
+returns table (busy bigint, until timestamptz, half_open boolean, failures integer, opened timestamptz, slow_until timestamptz,
+               "dead" uuid, dead_since timestamptz, "first" uuid, first_visible timestamptz)
+language sql stable rows 1 security definer set search_path = minutehand, pg_temp
+as $$
+    select (select count(*)
+              from minutehand.jobs_live j
+             where coalesce(j.offered, j.claimed) is not null and j.visible > moment
+               and j.queue = in_queue and j.tenant = of_tenant and j.group = of_group),
+           s.until, coalesce(s.half_open, false), coalesce(b.failures, 0), case when s.control is not null then b.opened end, b.slow_until,
+           g.job, g.at, f.id, f.visible
+      from minutehand.order_of(in_queue, of_tenant, of_group) o (on_dead)
+      left join minutehand.breakers b on b.queue = in_queue and b.tenant = of_tenant and b.group = of_group
+      left join lateral minutehand.breaker_state(in_queue, of_tenant, of_group, moment) s on true
+      left join lateral (
+           select *
+             from minutehand.blocked_groups g
+            where o.on_dead = 'block' and g.queue = in_queue and g.tenant = of_tenant and g.group = of_group
+            order by g.job
+            limit 1) g on true
+      left join lateral (
+           select j.id, j.visible
+             from minutehand.jobs_live j
+            where o.on_dead is not null and j.queue = in_queue and j.tenant = of_tenant and j.group = of_group
+              and not (coalesce(j.offered, j.claimed) is not null and j.visible > moment)
+            order by j.run_at, j.id
+            limit 1) f on true
+     where (select minutehand.tenant_scope()) in ('', of_tenant)
+$$;
+
+-- Returns when an exhausted rate allows the next start of a job, which belongs to the group, key or tenant; null if it allows one now.
+create or replace function minutehand.next_start(control bigint, of_tenant text, in_queue text, of_key text, of_group text, moment timestamptz)
+returns timestamptz
+language sql stable security definer set search_path = minutehand, pg_temp
+as $$
+    select minutehand.rate_free_at(c.rate, c.period, c.burst, r.due)
+      from minutehand.controls c
+      join minutehand.rates r on r.control = c.id
+                             and r.value = case c.per when 'group' then of_tenant || '/' || in_queue || '/' || of_group
+                                                      when 'key' then of_tenant || '/' || in_queue || '/' || of_key
+                                                      when 'tenant' then of_tenant else '' end
+     where c.id = control and (select minutehand.tenant_scope()) in ('', c.tenant)
+       and minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
+$$;
+
+-- Returns how many jobs under a bound per group, key or tenant are offered or running that have the same one. In plpgsql, as `busy`.
+create or replace function minutehand.busy_alike(bound minutehand.bound, of_tenant text, in_queue text, of_key text, of_group text)
+returns bigint
+language plpgsql stable
+as $$
+begin
+    return (select count(*)
+              from minutehand.jobs_live j
+             where coalesce(j.offered, j.claimed) is not null and j.visible > now() and j.tenant = of_tenant
+               and minutehand.bounds_job(bound, j.tenant, j.queue, j.kind, j.key, j.group)
+               and case (bound).per when 'group' then j.queue = in_queue and j.group = of_group
+                                    when 'key' then j.queue = in_queue and j.key = of_key else true end);
+end
+$$;

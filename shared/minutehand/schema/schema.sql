@@ -706,6 +706,19 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.busy_alike(bound minutehand.bound, of_tenant text, in_queue text, of_key text, of_group text) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    AS $$
+begin
+    return (select count(*)
+              from minutehand.jobs_live j
+             where coalesce(j.offered, j.claimed) is not null and j.visible > now() and j.tenant = of_tenant
+               and minutehand.bounds_job(bound, j.tenant, j.queue, j.kind, j.key, j.group)
+               and case (bound).per when 'group' then j.queue = in_queue and j.group = of_group
+                                    when 'key' then j.queue = in_queue and j.key = of_key else true end);
+end
+$$;
+
 CREATE FUNCTION minutehand.callbacks_of(batches uuid[]) RETURNS TABLE(id uuid, visible timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -2581,20 +2594,39 @@ CREATE FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minute
             limit s.most) g
 $$;
 
-CREATE FUNCTION minutehand.group_hold(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) RETURNS TABLE(until timestamp with time zone, half_open boolean, control bigint, failures integer, opened timestamp with time zone, slow_until timestamp with time zone)
-    LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
-    SET search_path TO 'minutehand', 'pg_temp'
-    AS $$
-    select s.until, s.half_open, s.control, b.failures, b.opened, b.slow_until
-      from minutehand.breaker_state(in_queue, of_tenant, of_group, moment) s
-      join minutehand.breakers b on b.queue = in_queue and b.tenant = of_tenant and b.group = of_group
-     where (select minutehand.tenant_scope()) in ('', of_tenant)
-$$;
-
 CREATE FUNCTION minutehand.group_scopes(tenant text, of_group text) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
     select array['=' || coalesce(nullif(tenant, ''), '-') || '//' || of_group, '=//' || of_group]
+$$;
+
+CREATE FUNCTION minutehand.group_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) RETURNS TABLE(busy bigint, until timestamp with time zone, half_open boolean, failures integer, opened timestamp with time zone, slow_until timestamp with time zone, dead uuid, dead_since timestamp with time zone, first uuid, first_visible timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    select (select count(*)
+              from minutehand.jobs_live j
+             where coalesce(j.offered, j.claimed) is not null and j.visible > moment
+               and j.queue = in_queue and j.tenant = of_tenant and j.group = of_group),
+           s.until, coalesce(s.half_open, false), coalesce(b.failures, 0), case when s.control is not null then b.opened end, b.slow_until,
+           g.job, g.at, f.id, f.visible
+      from minutehand.order_of(in_queue, of_tenant, of_group) o (on_dead)
+      left join minutehand.breakers b on b.queue = in_queue and b.tenant = of_tenant and b.group = of_group
+      left join lateral minutehand.breaker_state(in_queue, of_tenant, of_group, moment) s on true
+      left join lateral (
+           select *
+             from minutehand.blocked_groups g
+            where o.on_dead = 'block' and g.queue = in_queue and g.tenant = of_tenant and g.group = of_group
+            order by g.job
+            limit 1) g on true
+      left join lateral (
+           select j.id, j.visible
+             from minutehand.jobs_live j
+            where o.on_dead is not null and j.queue = in_queue and j.tenant = of_tenant and j.group = of_group
+              and not (coalesce(j.offered, j.claimed) is not null and j.visible > moment)
+            order by j.run_at, j.id
+            limit 1) f on true
+     where (select minutehand.tenant_scope()) in ('', of_tenant)
 $$;
 
 CREATE FUNCTION minutehand.hand_over(new_owner name DEFAULT 'minutehand_migrator'::name) RETURNS void
@@ -3205,6 +3237,20 @@ CREATE FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp
      limit most
 $$;
 
+CREATE FUNCTION minutehand.next_start(control bigint, of_tenant text, in_queue text, of_key text, of_group text, moment timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    select minutehand.rate_free_at(c.rate, c.period, c.burst, r.due)
+      from minutehand.controls c
+      join minutehand.rates r on r.control = c.id
+                             and r.value = case c.per when 'group' then of_tenant || '/' || in_queue || '/' || of_group
+                                                      when 'key' then of_tenant || '/' || in_queue || '/' || of_key
+                                                      when 'tenant' then of_tenant else '' end
+     where c.id = control and (select minutehand.tenant_scope()) in ('', c.tenant)
+       and minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
+$$;
+
 CREATE FUNCTION minutehand.no_job() RETURNS uuid
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -3471,7 +3517,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant', 'select', 'jobs jobs_live batches controls schedules firings', null),
-        ('worker operator tenant', 'execute', 'state busy bounds_job control_states group_hold batch_progress copy_of save_schedule pause_schedule remove_schedule
+        ('worker operator tenant', 'execute', 'state busy busy_alike bounds_job control_states group_state next_start batch_progress copy_of save_schedule pause_schedule remove_schedule
                                                replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant', 'select', 'attempts events uniques audit history history_counted', null),
@@ -6262,6 +6308,11 @@ GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_oper
 GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.busy_alike(bound minutehand.bound, of_tenant text, in_queue text, of_key text, of_group text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.busy_alike(bound minutehand.bound, of_tenant text, in_queue text, of_key text, of_group text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.busy_alike(bound minutehand.bound, of_tenant text, in_queue text, of_key text, of_group text) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.busy_alike(bound minutehand.bound, of_tenant text, in_queue text, of_key text, of_group text) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.callbacks_of(batches uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.callbacks_of(batches uuid[]) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.callbacks_of(batches uuid[]) TO minutehand_operator;
@@ -6525,12 +6576,12 @@ REVOKE ALL ON FUNCTION minutehand.grant_roles() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], scopes minutehand.full_scope[], tried uuid[], taken uuid[], steps integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.group_hold(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.group_hold(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.group_hold(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_tenant;
-GRANT ALL ON FUNCTION minutehand.group_hold(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_worker;
-
 REVOKE ALL ON FUNCTION minutehand.group_scopes(tenant text, of_group text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.group_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.group_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.group_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.group_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.hand_over(new_owner name) FROM PUBLIC;
 
@@ -6624,6 +6675,11 @@ REVOKE ALL ON FUNCTION minutehand.move_changes(of_batches uuid[], of_shards smal
 
 REVOKE ALL ON FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp with time zone) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.next_start(control bigint, of_tenant text, in_queue text, of_key text, of_group text, moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.next_start(control bigint, of_tenant text, in_queue text, of_key text, of_group text, moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.next_start(control bigint, of_tenant text, in_queue text, of_key text, of_group text, moment timestamp with time zone) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.next_start(control bigint, of_tenant text, in_queue text, of_key text, of_group text, moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.no_job() FROM PUBLIC;
 

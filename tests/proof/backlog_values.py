@@ -50,6 +50,7 @@ def of_the_console(window: dict[str, Any]) -> dict[str, dict[str, Any]]:
         "prune_history": {"now": None},
         "history": history | {"queue": None, "uncounted": None},
         "late_jobs": {"period": timedelta(minutes=2), "unfinished": 10_000},
+        "why_failing": {"queue": "default", "unfinished": 2000},
         "failing_kinds": {"since": window["since"], "dead": 1001, "unfinished": 2000},
         "failures_by_cause": window | of_all,
         "search_jobs": SEARCH | {"finished": None, "before": None, "limit": 51},

@@ -29,6 +29,7 @@ PAGES = {
     "enqueue": 150,
     "enqueue_alike": 150,
     "enqueue_incoming": 50,
+    "examine_disk": 20,
     "examine_process": 0,
     "examine_roles": 900,
     "examine_server": 100,
@@ -153,6 +154,7 @@ PAGES = {
     "why_earliest": 100,
     "why_latest": 400,
     "why_line": 800,
+    "why_failing": 1600,
     "why_pace": 12_000,
     "why_served": 100,
     # The jobs of ten minutes, here 40,000 new ones.

@@ -20,6 +20,7 @@ __all__ = [
 DATABASE_CHECKS: Mapping[str, Callable[[ExaminedDatabase], Opinion]] = {
     "reachable": server.reachable,
     "writable": server.writable,
+    "disk": server.disk,
     "version": server.version,
     "tls": server.tls,
     "login": server.login,

@@ -5,6 +5,7 @@ from datetime import timedelta
 from minutehand.database import Database
 from minutehand.doctor.examined import ExaminedDatabase
 from minutehand.doctor.finding import Opinion, ok, problem, skipped, warning
+from minutehand.errors import BusyError
 from minutehand.settings import prepares
 
 SLOW_MS = 500
@@ -34,6 +35,18 @@ def writable(examined: ExaminedDatabase) -> Opinion:
             "set DATABASE_URL to the writable database",
         )
     return ok("accepts writes")
+
+
+def disk(examined: ExaminedDatabase) -> Opinion:
+    """Whether the server's disk has room, by a temporary file, since doctor changes nothing."""
+    try:
+        examined.database.run("examine_disk")
+    except BusyError as error:
+        return problem(
+            str(error),
+            "if the disk is full, add space, or remove what fills it; jobs start again by themselves",
+        )
+    return ok("a temporary file could be written")
 
 
 def version(examined: ExaminedDatabase) -> Opinion:

@@ -7,8 +7,8 @@ ROLES = ("enqueuer", "worker", "operator", "tenant")
 OPERATORS = ("operator", "tenant")
 
 EVERY_ROLE = """
-    as_tenant clock close_batch copy_incoming enqueue enqueue_alike enqueue_incoming examine_process examine_roles
-    examine_server examine_snapshots health leave_tenant lock_schedules migration_files migration_known
+    as_tenant clock close_batch copy_incoming enqueue enqueue_alike enqueue_incoming examine_disk examine_process
+    examine_roles examine_server examine_snapshots health leave_tenant lock_schedules migration_files migration_known
     migration_status open_batch callbacks_of has_other_writers store_events offer_now withdraw_now why_clock
     history_scope
 """
@@ -26,7 +26,7 @@ WORKER_AND_OPERATORS = """
     histogram list_controls list_batches list_enqueued list_firings list_jobs list_installed list_newer_jobs
     list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule replace_schedule_payload
     replay save_schedule spent_recurring stats today unfinished_of_batch withdraw_ahead get_pause_of_everything
-    finished_work why_controls why_earliest why_group why_line why_pace why_served
+    finished_work why_controls why_earliest why_failing why_group why_line why_pace why_served
     find_ids near_ids paused_due top_failing top_jobs
     failing_kinds get_listed history_bound late_jobs newest_depths
 """

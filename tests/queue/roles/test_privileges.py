@@ -55,6 +55,7 @@ def test_login_without_a_role_cannot_access_the_schema(login: Login) -> None:
 
     assert allowed <= {
         "clock",
+        "examine_disk",
         "examine_process",
         "examine_server",
         "examine_snapshots",

@@ -10,7 +10,17 @@ from minutehand.errors import ForbiddenError, NotFoundError
 from minutehand.model.control import SCOPE, Control
 from minutehand.model.row import FINISHED, Row
 from minutehand.queries.jobs import get, get_by_key
-from minutehand.queries.why.evidence import COUNTED, Answer, Dispatcher, Evidence, Group, Line
+from minutehand.queries.why.evidence import (
+    COUNTED,
+    MANY,
+    MAX_READ,
+    Answer,
+    Dispatcher,
+    Evidence,
+    Failing,
+    Group,
+    Line,
+)
 from minutehand.queries.why.limits import effective
 from minutehand.queries.why.reasons import answer
 
@@ -74,6 +84,7 @@ async def _evidence(executor: Executor, row: Row) -> Evidence:
         rates=effective(controls, row, "rate"),
         group=await _group(executor, row) if row.group else None,
         line=await _line(executor, row) if row.state == "due" else None,
+        failing=await _failing(executor, row) if row.state == "due" else None,
         dispatcher=Dispatcher(**dispatcher[0]) if dispatcher else None,
     )
 
@@ -91,6 +102,11 @@ async def _line(executor: Executor, row: Row) -> Line:
     (pace,) = await executor.run("why_pace", queue=row.queue)
     (served,) = await executor.run("why_served", queue=row.queue)
     return Line(**line, **pace, **served)
+
+
+async def _failing(executor: Executor, row: Row) -> Failing | None:
+    found = await executor.run("why_failing", queue=row.queue, unfinished=MAX_READ)
+    return Failing(**found[0]) if found and found[0]["jobs"] >= MANY else None
 
 
 async def _actor(executor: Executor, pause: Control) -> str | None:

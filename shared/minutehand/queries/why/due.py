@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from datetime import tzinfo
 from shlex import join
+from typing import Any
 
 from minutehand.model.control import SCOPE
 from minutehand.model.display import span
 from minutehand.queries.why.evidence import UNSERVED_AFTER, Evidence, Found
 from minutehand.queries.why.groups import GROUP_REASONS
 from minutehand.queries.why.limits import LIMIT_REASONS
-from minutehand.queries.why.words import place, time_in
+from minutehand.queries.why.words import place, storm, time_in
 
 # `--tenant` is the tenant that a command acts for.
 OPTIONS = {"tenant": "of-tenant"}
@@ -72,7 +73,7 @@ def _full(known: Evidence, _: tzinfo) -> Found | None:
     evidence = {"capacity": dispatcher.capacity, "longest": dispatcher.longest}
     return (
         "capacity",
-        f"The workers' capacity of {dispatcher.capacity} is used up{place(known)}{longest}.",
+        f"The workers' capacity of {dispatcher.capacity} is used up{place(known)}{longest}{storm(known)}.",
         "minutehand ls --state running",
         evidence,
     )
@@ -85,9 +86,12 @@ def _unserved(known: Evidence, _: tzinfo) -> Found | None:
     return (
         "unserved",
         f"No worker has finished a job of queue {known.row.queue} for {span(UNSERVED_AFTER)}, "
-        f"and this one has been due for {span(late)}.",
-        f"see the worker's log, or run: minutehand work --queue {known.row.queue}",
-        {"due_for": late.total_seconds()},
+        f"and this one has been due for {span(late)}{storm(known)}.",
+        *_calming(
+            known,
+            f"see the worker's log, or run: minutehand work --queue {known.row.queue}",
+            {"due_for": late.total_seconds()},
+        ),
     )
 
 
@@ -109,8 +113,20 @@ def _behind(known: Evidence, _: tzinfo) -> Found | None:
     if line is None or not line.ahead:
         return None
     evidence = {"ahead": line.ahead, "estimate": line.estimate and line.estimate.total_seconds()}
-    step = "to run it first: minutehand edit ID --priority 9, or raise the capacity of the workers"
-    return "behind", f"It waits{place(known)}.", step.replace("ID", str(known.row.id)), evidence
+    step = (
+        f"to run it first: minutehand edit {known.row.id} --priority 9, or raise the capacity of the workers"
+    )
+    return "behind", f"It waits{place(known)}{storm(known)}.", *_calming(known, step, evidence)
+
+
+def _calming(known: Evidence, step: str, evidence: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the next step and the evidence: if a kind fails again and again, those that concern it."""
+    failing = known.failing
+    if failing is None:
+        return step, evidence
+    evidence |= {"failing": failing.kind, "failed": failing.jobs, "error_type": failing.type}
+    look = f"minutehand ls --queue {known.row.queue} --kind {failing.kind}"
+    return f"{look}; to stop them: minutehand pause --kind {failing.kind}", evidence
 
 
 def _stopped(known: Evidence, _: tzinfo) -> Found | None:

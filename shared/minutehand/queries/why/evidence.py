@@ -35,6 +35,9 @@ Reason = Literal[
 ]
 # Jobs before another one are counted up to this number.
 COUNTED = 10_000
+# Jobs of a kind that have failed and are tried again, among the latest unfinished ones, from which a reason names them.
+MANY = 20
+MAX_READ = 2000
 # The schedule ticks once a minute.
 SILENT_AFTER = timedelta(minutes=3)
 UNSERVED_AFTER = timedelta(minutes=5)
@@ -76,6 +79,15 @@ class Line:
         if self.finished < 2 or self.since is None or self.until is None or self.ahead >= COUNTED:
             return None
         return (self.until - self.since) / (self.finished - 1) * self.ahead
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A kind of the queue of which many jobs have failed and are tried again, and the type of most errors."""
+
+    kind: str
+    jobs: int
+    type: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +147,7 @@ class Evidence:
     rates: tuple[Control, ...] = ()
     group: Group | None = None
     line: Line | None = None
+    failing: Failing | None = None
     dispatcher: Dispatcher | None = None
 
     @property

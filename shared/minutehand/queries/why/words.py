@@ -20,6 +20,14 @@ def place(known: Evidence) -> str:
     return f" behind {jobs} of its queue{pace}"
 
 
+def storm(known: Evidence) -> str:
+    """Return which jobs of the queue fail again and again; empty if there are few."""
+    failing = known.failing
+    if failing is None:
+        return ""
+    return f"; {failing.jobs} jobs of kind {failing.kind} have failed and are tried again ({failing.type})"
+
+
 def attempts(count: int) -> str:
     """Return a count of attempts."""
     return "1 attempt" if count == 1 else f"{count} attempts"

@@ -15,7 +15,6 @@ from tests.queue.test_why import (
     behind,
     following,
     full,
-    grouped,
     limited,
     silent,
     stopped,
@@ -78,7 +77,7 @@ def many(queue: Queue) -> UUID:
 
 # A job in each state that the page has a row for, in the order of the rows.
 ARRANGED: tuple[Callable[[Queue], UUID], ...] = (
-    *(silent, throttled, limited, grouped, full, many, behind, unserved, unclaimed, stopped, following),
+    *(silent, throttled, limited, full, many, behind, unserved, unclaimed, stopped, following),
 )
 
 

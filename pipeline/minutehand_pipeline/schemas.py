@@ -70,6 +70,8 @@ JOBS = _schema(
     ("on_dead", TEXT),
     ("group", TEXT),
     ("batch", TEXT),
+    ("after", TEXT),
+    ("after_failure", TEXT),
 )
 
 ATTEMPTS = _schema(

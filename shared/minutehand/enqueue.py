@@ -15,6 +15,7 @@ from minutehand.database import executed, iterated_chunks
 
 if TYPE_CHECKING:
     from minutehand.database import AsyncConnectable, Connectable
+    from minutehand.model.after import After, AfterFailure
     from minutehand.model.enqueued import Enqueued, Rejected
     from minutehand.model.job_options import JobOptions
     from minutehand.model.key import Key
@@ -65,6 +66,8 @@ def enqueue(
     expires: timedelta | None = None,
     on_dead: NewJob | str | None = None,
     batch: UUID | None = None,
+    after: After | None = None,
+    after_failure: AfterFailure | None = None,
     connection: Connectable | AsyncConnectable | None = None,
 ) -> Enqueued | Coroutine[Any, Any, Enqueued]:
     """Enqueue one job. With your own `connection` it commits or rolls back with your data.
@@ -77,8 +80,10 @@ def enqueue(
     delays it until that long after the previous one. The jobs of a `group` run one at a time, unless a limit per group
     allows more. A job that has not started when `expires` has passed since
     `run_at` never runs, and ends as expired. `on_dead` is a kind or a job: if this job dies, it is created in the same
-    statement. `batch` is the id of the batch that the job belongs to. Raises InvalidJobError, and writes
-    nothing, if the job breaks a rule.
+    statement. `batch` is the id of the batch that the job belongs to. The job is due when those of `after` have ended,
+    and `after_failure` decides what happens if one of them did not succeed: "cancel" the job, which is the default,
+    "run" it, or let it "wait" until a retry succeeds. Raises InvalidJobError, and writes nothing, if the job breaks a
+    rule.
     """
     from minutehand.enqueuing.one import enqueue_one
     from minutehand.model.new_job import NewJob
@@ -109,6 +114,8 @@ def enqueue(
         expires=expires,
         on_dead=on_dead,
         batch=batch,
+        after=after,
+        after_failure=after_failure,
     )
     result: Enqueued | Coroutine[Any, Any, Enqueued] = executed(
         connection, lambda executor: enqueue_one(executor, given)

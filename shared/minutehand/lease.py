@@ -175,7 +175,7 @@ class Claim:
     """A job as it was claimed, and the lease on it: all that is needed to finish it.
 
     `attempt` counts from 1. `run_at` is the time the job was enqueued for; `nominal` is the time that an occurrence of
-    a recurring job stands for, even if it was rescheduled. `batch` is the id of its batch.
+    a recurring job stands for. `after` are its predecessors, `stored_result` is what the row has, perhaps encrypted.
     """
 
     id: UUID
@@ -199,7 +199,7 @@ class Claim:
     schedule: str | None = None
     group: str | None = None
     batch: UUID | None = None
-    # The result that the job's row has, perhaps encrypted.
+    after: Sequence[UUID] | None = None
     stored_result: Any = field(default=None, repr=False)
     lease: Lease = field(repr=False)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from time import monotonic
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from minutehand.database import Database, Record
 from minutehand.errors import UnreachableError
@@ -29,8 +29,8 @@ MAX_REAPED = 1000
 # A tick waits for it.
 MAX_EXPIRE_SECONDS = 2.0
 # In one transaction, for which ends of jobs may wait.
-MAX_BATCH_CHECKS = 100
-MAX_BATCH_SECONDS = 2.0
+MAX_CHECKS = 100
+MAX_CHECK_SECONDS = 2.0
 
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -115,11 +115,12 @@ def run_maintenance(database: Database, now: datetime | None = None) -> Maintena
     from minutehand.schedules.fire import fire_due
 
     steps = Steps()
+    steps.run("release successors", lambda: _check(database, "predecessors"))
     steps.run("end cancelled jobs", lambda: _cancel(database, now))
     reaped = steps.run("end abandoned jobs", lambda: _reap(database, now))
     expired = steps.run("expire jobs", lambda: _expire(database, now))
     fired = steps.run("fire schedules", lambda: fire_due(database, now))
-    steps.run("end batches", lambda: _end_batches(database))
+    steps.run("end batches", lambda: _check(database, "batches"))
     steps.run("update the lanes", lambda: _update_lanes(database, now))
     steps.run("count minutes", lambda: database.run("count_minutes", now=now))
     swept = steps.run("start a sweep", lambda: bool(database.run("start_sweep", now=now)))
@@ -165,8 +166,12 @@ def _move_floors(database: Database, now: datetime | None) -> None:
 
 
 def _cancel(database: Database, now: datetime | None) -> None:
-    cancelled = database.run("cancel_lapsed", limit=MAX_REAPED, now=now)
-    publish(database, (emit.row_event("cancelled", record) for record in cancelled))
+    """End cancelled jobs, and their successors, which are then cancelled too."""
+    end = monotonic() + MAX_CHECK_SECONDS
+    while cancelled := database.run("cancel_lapsed", limit=MAX_REAPED, now=now):
+        publish(database, (emit.row_event("cancelled", record) for record in cancelled))
+        if monotonic() > end:
+            break
 
 
 def _reap(database: Database, now: datetime | None) -> tuple[Record, ...]:
@@ -188,17 +193,17 @@ def _expire(database: Database, now: datetime | None) -> int:
     return count
 
 
-def _end_batches(database: Database) -> None:
-    """Check the batches that could not be checked when their last job ended."""
-    if not database.run("has_batch_checks")[0]["found"]:
+def _check(database: Database, what: Literal["batches", "predecessors"]) -> None:
+    """Make the checks that the transactions which ended jobs have left."""
+    if not database.run("has_checks")[0][what]:
         return
     # Imported only when used: checks are rare.
     from minutehand.database.isolation import read_committed
 
-    began, checks = monotonic(), MAX_BATCH_CHECKS
-    while checks == MAX_BATCH_CHECKS and monotonic() - began < MAX_BATCH_SECONDS:
+    began, checks = monotonic(), MAX_CHECKS
+    while checks == MAX_CHECKS and monotonic() - began < MAX_CHECK_SECONDS:
         with read_committed(database):
-            checks = database.run("check_batches", limit=MAX_BATCH_CHECKS)[0]["checks"]
+            checks = database.run(f"check_{what}", limit=MAX_CHECKS)[0]["checks"]
 
 
 def _end(

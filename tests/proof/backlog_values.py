@@ -23,7 +23,7 @@ ATTEMPTS_OF_A_WORKER = {
 }
 JOB_OPTIONS = """
     queue group run_at delay priority max_attempts retry timeout headers every zone personal tenant unique_while
-    unique_for debounce debounce_max throttle id expires on_dead batch
+    unique_for debounce debounce_max throttle id expires on_dead batch after after_failure
 """
 AT_A_TIME = """
     delete_batches forget_times prune_groups prune_rates raise_floor remove_lanes start_sweep start_tick

@@ -133,7 +133,10 @@ PAGES = {
     "unfinished_of_batch": 10,
     "failed_of_batch": 60,
     "delete_batches": 10,
-    "has_batch_checks": 5,
+    "has_checks": 5,
+    "check_predecessors": 20,
+    # Nearly all are the planner's looks at the partitions, since the function plans its query again.
+    "why_awaited": 150,
     "check_batches": 20,
     # 13 of 17 pages: the planner's looks at indexes, since the function plans its query again.
     "callbacks_of": 40,

@@ -162,6 +162,20 @@ def check_batch(queue: Queue) -> None:
     assert handled(queue, batch=batch_id).batch == batch_id
 
 
+def check_after(queue: Queue) -> None:
+    first = queue.enqueue(queue="first")
+    queue.enqueue(after=[first])
+    assert queue.take() == []
+
+
+def check_after_failure(queue: Queue) -> None:
+    first = queue.claimed(queue="first")
+    queue.enqueue(after=[first.id], after_failure="run")
+    finish(first, Failed(ERROR, final=True))
+    run_maintenance(queue.database)
+    assert len(queue.take()) == 1
+
+
 OPTIONS: dict[str, Callable[[Queue], None]] = {
     "kind": check_kind,
     "payload": check_payload,
@@ -188,6 +202,8 @@ OPTIONS: dict[str, Callable[[Queue], None]] = {
     "expires": check_expires,
     "on_dead": check_on_dead,
     "batch": check_batch,
+    "after": check_after,
+    "after_failure": check_after_failure,
 }
 
 

@@ -18,8 +18,8 @@ from minutehand.model.new_job import OPTIONS
 ROOT = Path(__file__).parents[2]
 LIBRARY = "shared/minutehand"
 STORED = {name for name, option in OPTIONS.items() if option.stored}
-# A job of a batch has no key and no recurrence.
-KEYED = STORED - {"batch"}
+# A job of a batch, or after others, has no key and no recurrence.
+KEYED = STORED - {"batch", "after", "after_failure"}
 # A conflicting job has these values already.
 REPLACED = KEYED - {"queue", "key", "tenant"}
 # Options of `minutehand enqueue` that have another name there.
@@ -101,7 +101,7 @@ def _alike() -> Iterator[Place]:
     file, body = f"{LIBRARY}/schema/functions/alike.sql", function("alike", "enqueue_alike")
     insert, select = between(body, "jobs_live\n", "\n      from").split(")\n    select ")
     # Jobs with one of these are not alike.
-    plain = STORED - {"key", "every", "zone"}
+    plain = STORED - {"key", "every", "zone", "after", "after_failure"}
     yield Place(file, "enqueue_alike, the inserted columns", names(insert), plain)
     yield Place(file, "enqueue_alike, the selected columns", names(select), plain)
 
@@ -146,13 +146,15 @@ def python_parameters() -> list[str]:
 def sql_parameters() -> dict[str, str]:
     """Return the parameters of minutehand.enqueue(), with their types."""
     signature = function("enqueue", "enqueue").partition("\n) returns")[0]
-    return dict(re.findall(r"^ {4}\"?(\w+)\"? +(\w+)", signature, re.MULTILINE))
+    return dict(re.findall(r"^ {4}\"?(\w+)\"? +(\w+(?:\[\])?)", signature, re.MULTILINE))
 
 
 def columns(table: str) -> dict[str, str]:
     """Return the columns of a table of the dump, with their types."""
     lines = between(text(f"{LIBRARY}/schema/schema.sql"), f"TABLE minutehand.{table} (\n", "\n)")
-    return dict(re.findall(r"^ {4}\"?([a-z]\w*)\"? (timestamp with time zone|[\w.]+)", lines, re.MULTILINE))
+    return dict(
+        re.findall(r"^ {4}\"?([a-z]\w*)\"? (timestamp with time zone|[\w.]+(?:\[\])?)", lines, re.MULTILINE)
+    )
 
 
 def copied() -> list[str]:

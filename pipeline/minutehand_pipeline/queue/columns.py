@@ -29,6 +29,8 @@ JOBS = {
     "on_dead": "on_dead::text",
     "group": '"group"::text',
     "batch": "batch::text",
+    "after": "to_json(after)::text",
+    "after_failure": "after_failure",
     "expires": "extract(epoch from expires)::double precision",
 }
 

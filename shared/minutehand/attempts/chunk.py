@@ -8,6 +8,7 @@ from typing import Any
 
 from minutehand.attempts.ending import Ahead
 from minutehand.attempts.group import Group
+from minutehand.attempts.successors import wake_successors
 from minutehand.attempts.time_limit import time_limit, without_limit
 from minutehand.calling.interrupts import deferred
 from minutehand.claimed_job import AsyncJob, Job
@@ -110,7 +111,8 @@ class Chunk:
     def finish(self, job: Job, outcome: Outcome) -> None:
         """Write the outcome of an attempt, at once or together with others."""
         if isinstance(outcome, Settled):
-            self.end(job, finish(job, outcome))
+            self.end(job, finished := finish(job, outcome))
+            wake_successors(job.database, [finished])
         elif self.add(job, outcome):
             self.write()
 

@@ -65,6 +65,7 @@ def _ended(write: Write, row: Record | None) -> Finish:
         on_dead=row["on_dead"],
         at=row["deleted"],
         result=write.result,
+        awaited=row["awaited"],
     )
 
 

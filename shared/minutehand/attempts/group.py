@@ -21,6 +21,7 @@ from threading import Event, Lock, RLock, Thread
 from time import monotonic
 
 from minutehand.attempts.ending import Ahead
+from minutehand.attempts.successors import wake_successors
 from minutehand.claimed_job import Job
 from minutehand.database import Database
 from minutehand.errors import MinutehandError
@@ -111,8 +112,10 @@ class Group:
                 self._begin()
             try:
                 claims = [(_on(member.job, database), member.outcome) for member in members]
+                finishes = []
                 for place, finish in finish_all(claims, ahead):
                     self._written(members[place], finish)
+                    finishes.append(finish)
                 self._pause = SECONDS
             except BaseException:
                 with self._state:
@@ -120,6 +123,8 @@ class Group:
                     self._pause = min(2 * self._pause, LONGEST_PAUSE)
                     self._due = min(self._due, self._clock() + self._pause)
                 raise
+            if members:
+                wake_successors(claims[0][0].database, finishes)
 
     def _written(self, member: Member, finish: Finish) -> None:
         try:

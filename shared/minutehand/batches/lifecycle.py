@@ -37,7 +37,7 @@ async def close_batch(executor: Executor, batch_id: UUID) -> bool:
     async with waking.transaction(executor):
         closed: bool = (await executor.run("close_batch", id=batch_id))[0]["closed"]
         if closed:
-            await waking.wake_callbacks(executor, [batch_id])
+            await waking.wake_ended(executor, [{"batch": batch_id}])
     return closed
 
 

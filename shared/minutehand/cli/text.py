@@ -31,6 +31,8 @@ def state(row: Row, now: datetime) -> str:
     """Return a job's state, with its time, attempts and error."""
     following = f" ({row.attempts + 1} of {row.max_attempts})"
     match row.state:
+        case "scheduled" if row.waits:
+            return "waits for other jobs"
         case "scheduled":
             return f"due in {span(row.visible - now)}{_error(row)}"
         case "due" if row.claimed:

@@ -14,7 +14,18 @@ from minutehand.model.new_job import OPTIONS, NewJob, check_time, options_json
 from minutehand.model.payload import encode
 
 # Options by which a job is compared with others, or that only Python can evaluate.
-KEYED = ("key", "every", "zone", "unique_while", "unique_for", "debounce", "debounce_max", "throttle")
+KEYED = (
+    "key",
+    "every",
+    "zone",
+    "unique_while",
+    "unique_for",
+    "debounce",
+    "debounce_max",
+    "throttle",
+    "after",
+    "after_failure",
+)
 SHARED = tuple(name for name in OPTIONS if name not in (*KEYED, "payload", "run_at", "delay", "on_conflict"))
 # One statement is bounded in rows, and in characters of payloads.
 MOST_ROWS = 1000

@@ -8,3 +8,5 @@ from datetime import UTC, datetime
 FIRST = datetime(1, 1, 2, tzinfo=UTC)
 # Exclusive.
 END = datetime(9999, 12, 31, tzinfo=UTC)
+# When a job is visible that waits for others; minutehand.while_waiting() in the database.
+WAITING = datetime(9999, 12, 30, tzinfo=UTC)

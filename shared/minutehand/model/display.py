@@ -15,9 +15,9 @@ def safe(text: str) -> str:
 
 
 def when(row: Row) -> datetime:
-    """Return the time of a job's state: when it finished, started, was offered, or may run."""
+    """Return the time of a job's state: when it finished, started, was offered, or may run at the earliest."""
     moments = {"offered": row.offered, "running": row.claimed}
-    return row.deleted or moments.get(row.state) or row.visible
+    return row.deleted or moments.get(row.state) or (row.run_at if row.waits else row.visible)
 
 
 def error_line(error: Mapping[str, str]) -> str:

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import TypedDict
 from uuid import UUID
 
+from minutehand.model.after import After, AfterFailure
 from minutehand.model.key import Key
 from minutehand.model.new_job import NewJob, OnConflict, UniqueWhile
 from minutehand.model.retry import Retry
@@ -41,3 +42,5 @@ class JobOptions(KindOptions, total=False):
     zone: str | None
     tenant: str | None
     batch: UUID | None
+    after: After | None
+    after_failure: AfterFailure | None

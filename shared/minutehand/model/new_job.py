@@ -8,6 +8,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from minutehand.errors import InvalidJobError, PayloadError
+from minutehand.model.after import After, AfterFailure, after_ids
 from minutehand.model.calendar import END, FIRST
 from minutehand.model.key import Key, key_text
 from minutehand.model.option import Option, boolean, declare, duration, integer, iso_duration, text, typed
@@ -129,7 +130,9 @@ class NewJob:
     the key is taken, and for how long it is: see `enqueue`. The jobs of a `group` run one at a time, unless a limit per
     group allows more. A job that has not started when `expires` has passed since
     `run_at` never runs. `on_dead` is a kind or a job to create if this one dies.
-    `batch` is the id of the batch that the job belongs to.
+    `batch` is the id of the batch that the job belongs to. The job is due when those of `after` have ended: ids, jobs,
+    or what enqueues returned. If one of them is dead, expired, cancelled or deleted, `after_failure` decides: "cancel"
+    the job, which is the default, "run" it, or let it "wait" until a retry succeeds.
     The repr leaves out payload, headers and on_dead, which may be private.
     """
 
@@ -164,6 +167,8 @@ class NewJob:
     expires: timedelta | None = field(default=None, metadata=duration("expires_is_positive", stored=True))
     on_dead: "NewJob | str | None" = field(default=None, repr=False, metadata=declare("json", callback_json))
     batch: UUID | None = field(default=None, metadata=declare("uuid", _batch))
+    after: After | None = field(default=None, metadata=declare("uuid[]", after_ids))
+    after_failure: AfterFailure | None = field(default=None, metadata=text("after_failure_is_known"))
 
 
 # Every option by its name, in the order of COPY's columns.

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from minutehand.errors import InvalidJobError
 from minutehand.model.rules import sentence
 
-SqlType = Literal["text", "json", "jsonb", "integer", "boolean", "interval", "timestamptz", "uuid"]
+SqlType = Literal["text", "json", "jsonb", "integer", "boolean", "interval", "timestamptz", "uuid", "uuid[]"]
 Check = Callable[[Any, str], Any]
 Metadata = dict[str, "Option"]
 

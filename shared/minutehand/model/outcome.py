@@ -150,6 +150,7 @@ class Finish:
 
     `next` is the next occurrence of a recurring job, and `on_dead` the job that its death creates. Both are created in
     the same statement. `at` is the time of the write, and of a job that ended, `result` the stored result as JSON text.
+    `awaited` says whether other jobs run after it.
     """
 
     ending: Ending
@@ -159,3 +160,4 @@ class Finish:
     on_dead: UUID | None = None
     at: datetime | None = None
     result: str | None = field(default=None, repr=False)
+    awaited: bool = False

@@ -99,6 +99,15 @@ def _id(value: Any, _zone: ZoneInfo | None) -> UUID:
         raise ValueError("batch must be the id of a batch, a UUID") from None
 
 
+def _ids(value: Any, zone: ZoneInfo | None) -> list[UUID]:
+    """Read a list of ids, or in CSV a text with commas or spaces between them."""
+    parts = value.replace(",", " ").split() if isinstance(value, str) else value
+    try:
+        return [UUID(part) for part in parts]
+    except (AttributeError, TypeError, ValueError):
+        raise ValueError("after must be a list of ids of jobs") from None
+
+
 def _job_or_kind(value: Any, zone: ZoneInfo | None) -> NewJob | str:
     return value if isinstance(value, str) else new_job(value, zone)
 
@@ -112,7 +121,12 @@ def json_fault(error: Exception) -> str:
 
 
 _Reader = Callable[[Any, ZoneInfo | None], Any]
-_READERS_OF_TYPES: dict[str, _Reader] = {"timestamptz": _moment, "interval": _duration, "uuid": _id}
+_READERS_OF_TYPES: dict[str, _Reader] = {
+    "timestamptz": _moment,
+    "interval": _duration,
+    "uuid": _id,
+    "uuid[]": _ids,
+}
 _READERS: dict[str, _Reader] = {
     name: _READERS_OF_TYPES[option.sql] for name, option in OPTIONS.items() if option.sql in _READERS_OF_TYPES
 } | {"retry": _retry, "on_dead": _job_or_kind}

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 from uuid import UUID
 
+from minutehand.model.calendar import WAITING
 from minutehand.model.stored import error_of
 
 State = Literal["scheduled", "due", "offered", "running", "retrying", "done", "dead", "expired", "cancelled"]
@@ -53,8 +54,16 @@ class Row:
     nominal: datetime | None = None
     schedule: str | None = None
     batch: UUID | None = None
+    # The jobs that must end before it, and what happens if one of them fails.
+    after: list[UUID] | None = None
+    after_failure: str | None = None
     # The reason why a running job is to end at its next check.
     cancelling: str | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for jobs of `after` that have not ended."""
+        return self.state == "scheduled" and self.visible == WAITING
 
     @property
     def stage(self) -> str | None:

@@ -50,6 +50,9 @@ SENTENCES = {
     "debounce_max_is_longer": "debounce_max requires debounce, and must not be shorter than it",
     "batch_is_an_id": "batch must be the id of a batch, a UUID",
     "batch_or_key": "a job of a batch must have no key and no every",
+    "after_fits": "after must have 1 to 100 ids of jobs",
+    "after_or_key": "a job with after must have no key and no every",
+    "after_failure_is_known": "after_failure must be cancel, run or wait, and requires after",
     "one_period": "set only one of unique_for, debounce and throttle",
     "run_at_or_debounce": "debounce cannot be combined with run_at or delay",
     "debounce_moves": "debounce requires on_conflict to be replace or merge",
@@ -78,6 +81,7 @@ SENTENCES = {
 # The database writes the sentences of these, because they contain the value that it received, or its length.
 LIMITS = frozenset(
     [
+        "after_exists",
         "batch_exists",
         "batch_is_open",
         "error_fits",

@@ -12,7 +12,7 @@ from minutehand.events.publish import publish
 from minutehand.model.event import Name
 from minutehand.model.row import FINISHED, State
 from minutehand.operations import audit
-from minutehand.waking import wake_callbacks
+from minutehand.waking import wake_ended
 from minutehand.waking.sleep import request_for_jobs
 
 NO_FACTS: Mapping[str, Any] = {}
@@ -96,7 +96,7 @@ async def _write(
         await audit.record_all(executor, statement, actor, entries, [row["tenant"] for row in rows.values()])
         if statement in STARTING and rows:
             await request_for_jobs(executor, [row.get("new") or job_id for job_id, row in rows.items()])
-        await wake_callbacks(executor, (row.get("batch") for row in rows.values()))
+        await wake_ended(executor, rows.values())
     return rows
 
 

@@ -14,7 +14,7 @@ from minutehand.model.row import FINISHED
 from minutehand.operations import audit
 from minutehand.operations.change import Change, apply
 from minutehand.queries.jobs import check_states
-from minutehand.waking import wake_callbacks
+from minutehand.waking import wake_ended
 
 CHUNK = 5000
 
@@ -90,7 +90,7 @@ async def _delete_chunk(
             deleted = await executor.run(statement, limit=CHUNK, **filters)
             if deleted:
                 await audit.record(executor, "delete", actor, **filters, jobs=len(deleted))
-            await wake_callbacks(executor, {row.get("batch") for row in deleted})
+            await wake_ended(executor, deleted)
         return len(deleted)
 
     return await executor.retry_on_conflict(delete_chunk)

@@ -14,7 +14,7 @@ from minutehand.model.rules import sentence
 from minutehand.settings import encrypts
 
 # The schedule decides these.
-NOT_IN_TEMPLATE = {"run_at", "delay", "every", "zone", "tenant", "batch"}
+NOT_IN_TEMPLATE = {"run_at", "delay", "every", "zone", "tenant", "batch", "after", "after_failure"}
 
 
 def check_job(job: object) -> None:

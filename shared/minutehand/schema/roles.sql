@@ -34,7 +34,7 @@ as $$
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant', 'select', 'jobs jobs_live batches controls schedules firings', null),
-        ('worker operator tenant', 'execute', 'state busy busy_alike bounds_job control_states group_state next_start batch_progress copy_of save_schedule pause_schedule remove_schedule
+        ('worker operator tenant', 'execute', 'state busy busy_alike bounds_job control_states group_state next_start batch_progress awaited_by copy_of save_schedule pause_schedule remove_schedule
                                                replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant', 'select', 'attempts events uniques audit history history_counted', null),
@@ -44,12 +44,12 @@ as $$
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
         ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates breakers
-                              kind_times batch_checks', null),
+                              kind_times batch_checks predecessor_checks waits', null),
         ('worker', 'select', 'settings', 'max_result priority_step'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
         ('worker', 'update', 'jobs_live', 'ack prior offered claimed visible attempts error lapsed result'),
-        ('worker', 'update', 'jobs', 'deleted failed cancelled result error version'),
+        ('worker', 'update', 'jobs', 'deleted failed cancelled result error version awaited'),
         ('worker', 'update', 'schedules', 'next wake fired last error'),
         ('worker', 'update', 'uniques', 'until'),
         ('worker', 'update', 'lanes', 'floor shared grouped mixed idle emptied'),
@@ -59,12 +59,12 @@ as $$
         ('worker', 'insert', 'attempts lanes budgets watches kind_times', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
-                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches prune_groups
+                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches check_predecessors prune_groups
                               oldest_writer count_minutes prune_history note_outcomes breaker_state breaker_of end_dead_loads', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days
-                                jobs_done_default shares batch_checks', null),
+                                jobs_done_default shares batch_checks predecessor_checks', null),
         ('operator', 'insert', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),

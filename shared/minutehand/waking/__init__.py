@@ -9,9 +9,8 @@ A mode is a subclass of Wake. No job depends on it: a later tick finds every job
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from uuid import UUID
 
-from minutehand.database import Executor
+from minutehand.database import Executor, Record
 from minutehand.model.enqueued import Enqueued
 from minutehand.settings.table import MODE
 from minutehand.waking.mode import Wake
@@ -58,12 +57,23 @@ async def wake_committed(executor: Executor, jobs: Sequence[Enqueued]) -> None:
         await batch.after_commit(executor)
 
 
-async def wake_callbacks(executor: Executor, batches: Iterable[UUID | None]) -> None:
-    """Wake for the callbacks of batches that a write may have ended, in its transaction."""
-    ids = {batch_id for batch_id in batches if batch_id is not None}
-    if ids and _mode() is not None:
-        records = await executor.run("callbacks_of", batches=list(ids))
-        await wake(executor, [Enqueued(record["id"], "created", record["visible"]) for record in records])
+async def wake_ended(executor: Executor, ended: Iterable[Record]) -> None:
+    """Wake for what ends of jobs may have made due, in their transaction: callbacks of batches, and successors."""
+    mode, records = _mode(), list(ended)
+    if mode is None:
+        return
+    batches = {record["batch"] for record in records if record.get("batch") is not None}
+    if batches:
+        callbacks = await executor.run("callbacks_of", batches=list(batches))
+        await wake(executor, [Enqueued(record["id"], "created", record["visible"]) for record in callbacks])
+    if any(record.get("awaited") for record in records):
+        successors = mode()
+        successors.add_unknown()
+        await successors.before_commit(executor)
+        if not executor.in_transaction:
+            await successors.after_commit(executor)
+        else:
+            executor.after_commit(lambda: successors.after_commit(executor))
 
 
 async def _committed(executor: Executor) -> None:

@@ -17,7 +17,7 @@ WORKER = """
     expire extend finish fire fold_lanes free_keys make_days note_watch offer prune_firings prune_groups prune_rates
     raise_floor read_due_schedules reap release remove_lanes retain set_schedules_aside settle start_sweep
     start_tick note_alarm supersede sweep take withdraw begin_wait end_wait look forget_times kind_times record_times
-    check_batches count_minutes prune_history
+    check_batches check_predecessors count_minutes prune_history
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """
@@ -27,6 +27,7 @@ WORKER_AND_OPERATORS = """
     list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule replace_schedule_payload
     replay save_schedule spent_recurring stats today unfinished_of_batch withdraw_ahead get_pause_of_everything
     finished_work why_controls why_earliest why_failing why_group why_line why_pace why_served
+    why_awaited
     find_ids near_ids paused_due top_failing top_jobs
     failing_kinds get_listed history_bound late_jobs newest_depths
 """
@@ -52,7 +53,7 @@ MAY: dict[str, tuple[str, ...]] = {
             "max_result",
             "next_need",
             "why_dispatcher",
-            "has_batch_checks",
+            "has_checks",
             "attention_dispatcher",
             "top_queues",
             "top_state",

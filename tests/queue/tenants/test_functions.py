@@ -40,6 +40,7 @@ def test_leaky_function_sees_no_row_of_another_tenant(tenant: Database, queue: Q
 # Functions that run with the rights of the owner, so no policy applies, and that a tenant may call. Each checks the
 # tenant of the session, or returns nothing about a job. Before you add one, review it and add a test of it below.
 REVIEWED_FUNCTIONS = {
+    "awaited_by",
     "batch_progress",
     "callbacks_of",
     "cancel_jobs",
@@ -116,6 +117,7 @@ FORGED: list[str] = [
     "select minutehand.unblock('other', 'b', 'blocked')",
     "select * from minutehand.offer_now(array['{due}']::uuid[], null, false)",
     "select * from minutehand.enqueue('echo', key => 'k', tenant => 'b')",
+    "select * from minutehand.enqueue('echo', after => array['{upcoming}']::uuid[])",
     """select minutehand.enqueue_alike(
            json_populate_record(null::minutehand.new_jobs, '{{"kind": "echo", "tenant": "b"}}'), '[1]', '{{0}}',
            array[gen_random_uuid()])""",

@@ -67,6 +67,12 @@ RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
     "--on-dead", metavar="JOB", type=job_or_kind, help="Create this job if the job dies: a kind, or JSON."
 )
 @click.option("--batch", type=click.UUID, help="Add the job to this batch.")
+@click.option("--after", type=click.UUID, multiple=True, help="Run when this job has ended; repeatable.")
+@click.option(
+    "--after-failure",
+    type=click.Choice(["cancel", "run", "wait"]),
+    help="What to do if a job of --after does not succeed.  [cancel]",
+)
 @click.option("--personal", is_flag=True, default=None, help="Erase the payload when the job finishes.")
 @click.option("--file", metavar="PATH", help="Enqueue the jobs of an NDJSON or CSV file; - is stdin.")
 @click.option(
@@ -130,6 +136,7 @@ def _enqueue_one(
         "delay": delay,
         "retry": retry_of(**{name: options.pop(name) for name in RETRY}),
         "headers": named_headers(headers),
+        "after": options["after"] or None,
     }
     value = _payload(payload)
     warn_of_unknown(kind)

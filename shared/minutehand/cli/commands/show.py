@@ -107,6 +107,8 @@ def _head(row: Row, now: datetime) -> Iterator[str]:
     for name in ("key", "group", "tenant", "version", "every", "zone", "schedule", "batch"):
         if value := getattr(row, name):
             yield _fact(name, str(value))
+    if row.after:
+        yield _fact("after", f"{', '.join(map(str, row.after))}; on a failure: {row.after_failure}")
     if row.correlation_id:
         yield _fact("correlation", row.correlation_id)
 
@@ -120,7 +122,7 @@ def _timeline(row: Row, now: datetime) -> Iterator[str]:
         "offered": row.offered,
         "claimed": row.claimed,
         "finished": row.deleted,
-        pending: None if row.deleted else row.visible,
+        pending: None if row.deleted or row.waits else row.visible,
     }
     known = [(moment, name) for name, moment in moments.items() if moment is not None]
     for moment, name in sorted(known, key=lambda each: each[0]):

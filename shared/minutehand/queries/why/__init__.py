@@ -85,6 +85,7 @@ async def _evidence(executor: Executor, row: Row) -> Evidence:
         group=await _group(executor, row) if row.group else None,
         line=await _line(executor, row) if row.state == "due" else None,
         failing=await _failing(executor, row) if row.state == "due" else None,
+        awaited=await _awaited(executor, row) if row.after else (),
         dispatcher=Dispatcher(**dispatcher[0]) if dispatcher else None,
     )
 
@@ -93,6 +94,10 @@ async def _group(executor: Executor, row: Row) -> Group | None:
     names = {"queue": row.queue, "tenant": row.tenant or "", "group": row.group}
     records = await _allowed(executor, "why_group", **names)
     return Group(**records[0]) if records else None
+
+
+async def _awaited(executor: Executor, row: Row) -> tuple[tuple[UUID, str | None], ...]:
+    return tuple((each["id"], each["state"]) for each in await executor.run("why_awaited", id=row.id))
 
 
 async def _line(executor: Executor, row: Row) -> Line:

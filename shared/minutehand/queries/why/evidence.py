@@ -13,6 +13,7 @@ Reason = Literal[
     "running",
     "offered",
     "scheduled",
+    "waiting",
     "retrying",
     "no_handler",
     "released",
@@ -148,6 +149,8 @@ class Evidence:
     group: Group | None = None
     line: Line | None = None
     failing: Failing | None = None
+    # The ids and states of the predecessors that it waits for.
+    awaited: tuple[tuple[UUID, str | None], ...] = ()
     dispatcher: Dispatcher | None = None
 
     @property

@@ -82,7 +82,23 @@ def _offered(known: Evidence) -> Found:
     )
 
 
+def _awaiting(known: Evidence) -> Found:
+    row, (first, state) = known.row, known.awaited[0]
+    others = len(known.awaited) - 1
+    rest = f", and {others} other{'s' if others > 1 else ''}" if others else ""
+    evidence = {"awaited": [str(each) for each, _ in known.awaited]}
+    if state in FINISHED or state is None:
+        ended = f"ended as {state}" if state else "was deleted"
+        sentence = f"It runs after job {first}, which {ended}{rest}, and waits for a retry."
+        step = f"minutehand retry {first}, or to run it now: minutehand promote {row.id}"
+        return "waiting", sentence, step, evidence
+    sentence = f"It runs after job {first}, which is {state}{rest}."
+    return "waiting", sentence, f"minutehand why {first}", evidence
+
+
 def _waiting(known: Evidence, zone: tzinfo) -> Found:
+    if known.awaited:
+        return _awaiting(known)
     row = known.row
     at = f"{time_in(row.visible, zone)}, in {span(row.visible - known.now)}"
     pause = f" It is also paused ({known.pause.scope})." if known.pause else ""

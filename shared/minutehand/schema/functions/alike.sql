@@ -74,13 +74,13 @@ begin
 end
 $$;
 
--- Whether a job has no key and no recurrence, so that no other job matters to it.
+-- Whether a job has no key, no recurrence and no predecessors, so that no other job matters to it.
 -- In SQL, so that Postgres inlines it into the calling expression.
 create or replace function minutehand.is_plain(item minutehand.new_jobs) returns boolean
 language sql immutable
 as $$
     select num_nonnulls(item.key, item.every, item.zone, item.unique_while, item.unique_for, item.debounce, item.debounce_max,
-                        item.throttle) = 0
+                        item.throttle, item.after, item.after_failure) = 0
 $$;
 
 -- Returns the tenant of a new job that requests this one, or refuses it; see check_tenants. Only enqueue_alike calls it, with its

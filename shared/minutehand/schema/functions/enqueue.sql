@@ -66,6 +66,8 @@ create or replace function minutehand.enqueue(
     expires      interval    default null,
     on_dead      json        default null,
     batch        uuid        default null,
+    after        uuid[]      default null,
+    after_failure text       default null,
     as_id        uuid        default null
 ) returns table (id uuid, outcome text, visible timestamptz)
 language plpgsql volatile
@@ -99,6 +101,8 @@ begin
     item.expires := enqueue.expires;
     item.on_dead := enqueue.on_dead;
     item.batch := enqueue.batch;
+    item.after := enqueue.after;
+    item.after_failure := enqueue.after_failure;
     item.id := enqueue.as_id;
     if minutehand.is_plain(item) and enqueue.on_conflict in ('replace', 'ignore', 'raise', 'merge') then
         id := coalesce(as_id, minutehand.uuid7());
@@ -155,6 +159,7 @@ begin
                i.expires::minutehand.expires as expires,
                -- JSON null is none, not even the default.
                nullif(coalesce(i.on_dead, d.on_dead, q.on_dead)::text, 'null')::minutehand.on_dead as on_dead, i.batch,
+               i.after, case when i.after is not null then coalesce(i.after_failure, 'cancel') end as after_failure,
                moment + i.debounce_max as latest, i.every, i.zone, i.schedule, coalesce(i.personal, false) as personal,
                case when i.every is not null
                     then coalesce(i.nominal, i.run_at, moment + i.delay, minutehand.first_of(i.every, i.zone, moment))
@@ -173,9 +178,9 @@ begin
     ), written as (
         insert into minutehand.jobs_live as j
                (id, queue, kind, key, "group", payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-                latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, batch, enqueued_by)
+                latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, batch, after, after_failure, enqueued_by)
         select id, queue, kind, key, "group", payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
-               latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, batch, enqueued_by
+               latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, batch, after, after_failure, enqueued_by
           from (select * from requested where key is null union all select * from keyed) chosen
             on conflict (queue, key, tenant) where key is not null and claimed is null
             do update set kind = excluded.kind, "group" = excluded.group, payload = excluded.payload, headers = excluded.headers,
@@ -208,10 +213,12 @@ begin
                        (excluded.run_at, excluded.visible, excluded.kind, excluded.group, excluded.payload::text, minutehand.without_trace(excluded.headers), excluded.priority,
                         excluded.max_attempts, excluded.retry, excluded.timeout, excluded.latest, excluded.every,
                         excluded.zone, excluded.nominal, excluded.schedule, excluded.personal, excluded.expires, excluded.on_dead::text))
-        returning j.id, j.queue, j.key, j.tenant, j.visible, j.batch
+        returning j.id, j.queue, j.key, j.tenant, j.visible, j.batch, j.after
     ), added as materialized (
         select minutehand.add_to_batches(array_agg(batch), array_agg(id), array_agg(tenant::text), session_tenant) as yes
           from written where batch is not null having count(*) > 0
+    ), waiting as materialized (
+        select minutehand.await_predecessors(array_agg(id), session_tenant) as yes from written where after is not null having count(*) > 0
     ), outcome as (
         select a.ordinal, a.id as new_id, a.key, a.run_at, w.id as written_id, w.visible, k.id as chosen_id,
                case when a.key is not null and (w.id is null or k.id is null and put_all.on_conflict = 'raise')
@@ -228,16 +235,9 @@ begin
                 else 'ignored' end,
            coalesce((o.upcoming).visible, o.visible, o.run_at)::timestamptz
       from outcome o
-     where (select count(*) from added) >= 0
+     where (select count(*) from added) + (select count(*) from waiting) >= 0
      order by o.ordinal;
 end
-$$;
-
--- Returns the latest time to which a debounced job that has neither started nor expired may be postponed.
-create or replace function minutehand.kept_latest(attempts integer, wanted boolean, latest timestamptz, new_latest timestamptz) returns timestamptz
-language sql immutable
-as $$
-    select case when new_latest is not null and attempts = 0 and wanted is not false then latest end
 $$;
 
 -- Returns the first time of a recurring duration, by the clocks of its zone.

@@ -94,7 +94,7 @@ exception
 end
 $$;
 
--- Returns a copy of a finished job, without recurrence, to enqueue again under another key at another time.
+-- Returns a copy of a finished job, without recurrence and predecessors, to enqueue again under another key at another time.
 create or replace function minutehand.copy_of(
     job minutehand.jobs, ordinal bigint, key text, run_at timestamptz, max_attempts integer
 ) returns minutehand.new_jobs

@@ -144,3 +144,10 @@ begin
     return query select written.ordinal, written.id, written.outcome, written.visible;
 end
 $$;
+
+-- Returns the latest time to which a debounced job that has neither started nor expired may be postponed.
+create or replace function minutehand.kept_latest(attempts integer, wanted boolean, latest timestamptz, new_latest timestamptz) returns timestamptz
+language sql immutable
+as $$
+    select case when new_latest is not null and attempts = 0 and wanted is not false then latest end
+$$;

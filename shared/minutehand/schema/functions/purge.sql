@@ -2,23 +2,26 @@
 
 -- Deletes upcoming jobs.
 create or replace function minutehand.delete_jobs(ids uuid[])
-returns table (id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text, batch uuid)
+returns table (id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text, batch uuid, awaited boolean)
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
     with gone as (
         delete from minutehand.jobs j
          where j.deleted is null and j.id = any (delete_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
            and (select minutehand.tenant_scope()) in ('', j.tenant)
-        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.batch
+        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.batch, j.awaited or minutehand.is_awaited(j.id) as awaited
     ), counted as (
         select minutehand.count_ends(array_agg(batch), array_agg(g.id), array_agg('deleted'::text))
           from gone g where batch is not null having count(*) > 0
+    ), released as (
+        select minutehand.release_deleted(array_agg(g.id)) from gone g where g.awaited having count(*) > 0
     )
-    select id, queue, kind, key, attempts, max_attempts, tenant, batch from gone where (select count(*) from counted) >= 0
+    select id, queue, kind, key, attempts, max_attempts, tenant, batch, awaited from gone
+     where (select count(*) from counted) + (select count(*) from released) >= 0
 $$;
 
 -- Deletes up to `max_jobs` upcoming jobs of a queue. Skips jobs that another session has locked.
-create or replace function minutehand.delete_upcoming(of_queue text, max_jobs integer) returns table (id uuid, batch uuid)
+create or replace function minutehand.delete_upcoming(of_queue text, max_jobs integer) returns table (id uuid, batch uuid, awaited boolean)
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
     with few as materialized (
@@ -29,12 +32,14 @@ as $$
          limit max_jobs
            for update skip locked
     ), gone as (
-        delete from minutehand.jobs j where j.deleted is null and j.id = any (array(select f.id from few f)) returning j.id, j.batch
+        delete from minutehand.jobs j where j.deleted is null and j.id = any (array(select f.id from few f)) returning j.id, j.batch, j.awaited or minutehand.is_awaited(j.id) as awaited
     ), counted as (
         select minutehand.count_ends(array_agg(batch), array_agg(g.id), array_agg('deleted'::text))
           from gone g where batch is not null having count(*) > 0
+    ), released as (
+        select minutehand.release_deleted(array_agg(g.id)) from gone g where g.awaited having count(*) > 0
     )
-    select g.id, g.batch from gone g where (select count(*) from counted) >= 0
+    select g.id, g.batch, g.awaited from gone g where (select count(*) from counted) + (select count(*) from released) >= 0
 $$;
 
 -- Deletes up to `max_jobs` of the jobs that finished before a time.

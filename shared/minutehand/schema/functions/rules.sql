@@ -34,6 +34,9 @@ as $$
         when 'debounce_max_is_longer' then
             'debounce_max requires debounce, and must not be shorter than it'
         when 'batch_or_key' then 'a job of a batch must have no key and no every'
+        when 'after_fits' then 'after must have 1 to 100 ids of jobs'
+        when 'after_or_key' then 'a job with after must have no key and no every'
+        when 'after_failure_is_known' then 'after_failure must be cancel, run or wait, and requires after'
         when 'one_period' then 'set only one of unique_for, debounce and throttle'
         when 'run_at_or_debounce' then 'debounce cannot be combined with run_at or delay'
         when 'debounce_moves' then 'debounce requires on_conflict to be replace or merge'
@@ -107,6 +110,10 @@ begin
                     when octet_length(i.payload::text) > max_bytes then 'payload_fits'
                     when i.on_conflict not in ('replace', 'ignore', 'raise', 'merge') then 'on_conflict_is_known'
                     when i.batch is not null and num_nonnulls(i.key, i.every) > 0 then 'batch_or_key'
+                    when i.after is not null and num_nonnulls(i.key, i.every) > 0 then 'after_or_key'
+                    when i.after is not null and cardinality(i.after) not between 1 and 100 then 'after_fits'
+                    when i.after_failure is not null and (i.after is null or i.after_failure not in ('cancel', 'run', 'wait'))
+                    then 'after_failure_is_known'
                     when i.every is not null or i.zone is not null then minutehand.fault_of_every(i, check_new.on_conflict)
                     when num_nonnulls(i.unique_while, i.unique_for, i.debounce, i.debounce_max, i.throttle) > 0
                     then minutehand.fault_of_key(i, check_new.on_conflict) end),

@@ -132,3 +132,36 @@ begin
     return new;
 end
 $$;
+
+-- Releases the successors of a job in the transaction that ends it. The next tick releases those behind the first thousand,
+-- and all of them if another transaction keeps a lock for a second, or if this one does not see what others commit. A transaction
+-- that ends several jobs waits only once.
+create or replace function minutehand.release_successors() returns trigger
+language plpgsql security definer set search_path = minutehand, pg_temp set lock_timeout = '1s'
+as $$
+begin
+    if minutehand.sees_commits() and coalesce(current_setting('minutehand.has_waited', true), '') = '' then
+        begin
+            if not minutehand.release_after(new.id, new.failed, true, 1000) then
+                return null;
+            end if;
+        exception
+            -- serialization_failure: a successor has moved to another partition.
+            when lock_not_available or deadlock_detected or serialization_failure then
+                perform set_config('minutehand.has_waited', 'yes', true);
+        end;
+    end if;
+    insert into minutehand.predecessor_checks (job) values (new.id);
+    return null;
+end
+$$;
+
+-- Removes the waits of a job that has ended or was deleted, and whose predecessors may never end successfully.
+create or replace function minutehand.end_waits() returns trigger
+language plpgsql security definer set search_path = minutehand, pg_temp
+as $$
+begin
+    delete from minutehand.waits where successor = old.id;
+    return null;
+end
+$$;

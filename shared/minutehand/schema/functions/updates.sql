@@ -4,23 +4,23 @@
 
 -- Cancels jobs that do not run. An offer of one finds nothing to claim.
 create or replace function minutehand.cancel_jobs(ids uuid[], reason text)
-returns table (id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text, batch uuid)
+returns table (id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text, batch uuid, awaited boolean)
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
     with cancelled as (
         update minutehand.jobs j
-           set deleted = clock_timestamp(), failed = true, cancelled = true,
+           set deleted = clock_timestamp(), failed = true, cancelled = true, awaited = j.awaited or minutehand.is_awaited(j.id),
                error = jsonb_build_object('type', 'Cancelled', 'message', cancel_jobs.reason::minutehand.reason)
          where j.deleted is null and j.id = any (cancel_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
            and (select minutehand.tenant_scope()) in ('', j.tenant)
-        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.batch,
+        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.batch, j.awaited,
                   case when coalesce(j.claimed, j.lapsed) is not null  -- the worker stopped responding
                        then minutehand.lapse(j, j.attempts, coalesce(j.claimed, j.lapsed)) end
     ), counted as (
         select minutehand.count_ends(array_agg(batch), array_agg(c.id), array_agg('cancelled'::text))
           from cancelled c where batch is not null having count(*) > 0
     )
-    select id, queue, kind, key, attempts, max_attempts, tenant, batch from cancelled where (select count(*) from counted) >= 0
+    select id, queue, kind, key, attempts, max_attempts, tenant, batch, awaited from cancelled where (select count(*) from counted) >= 0
 $$;
 
 -- Asks running jobs to end at their next check.
@@ -53,8 +53,8 @@ as $$
     select id, queue, kind, key, attempts, max_attempts, tenant from promoted
 $$;
 
--- Moves upcoming jobs to a time, or by a delay from now. A time in the past means now. `expires` counts from the new
--- time.
+-- Moves upcoming jobs to a time, or by a delay from now. A time in the past means now. `expires` counts from the new time. A job
+-- that waits for others goes on waiting.
 create or replace function minutehand.reschedule_jobs(ids uuid[], to_time timestamptz, delay interval)
 returns table (id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
 language sql volatile security definer set search_path = minutehand, pg_temp
@@ -64,7 +64,8 @@ as $$
            set lapsed = coalesce(claimed, lapsed),
                ack = null, prior = null, offered = null, claimed = null,
                run_at = greatest(to_time, clock_timestamp() + delay, clock_timestamp()),
-               visible = greatest(to_time, clock_timestamp() + delay, clock_timestamp())
+               visible = case when j.after is not null and j.visible = minutehand.while_waiting() then j.visible
+                              else greatest(to_time, clock_timestamp() + delay, clock_timestamp()) end
          where j.deleted is null and j.id = any (reschedule_jobs.ids) and attempts < max_attempts and cancelling is null
            and minutehand.state(j, clock_timestamp()) <> 'running'
            and (select minutehand.tenant_scope()) in ('', j.tenant)

@@ -11,6 +11,6 @@ update minutehand.jobs_live j
    and (j.expires_at is null or j.expires_at > clock_timestamp() or j.attempts > 0)
    and (j.visible > clock_timestamp() or j.group is null and not exists (select from minutehand.controls where max_running is not null))
 returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
-          j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule, j.batch,
+          j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule, j.batch, j.after,
           case when j.attempts = 1 then j.expires_at - clock_timestamp() end as start_within, j.result as stored_result,
           case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end

@@ -7,4 +7,5 @@ select id, outcome, visible
        zone => %(zone)s, personal => %(personal)s, tenant => %(tenant)s, unique_while => %(unique_while)s,
        unique_for => %(unique_for)s, debounce => %(debounce)s, debounce_max => %(debounce_max)s,
        throttle => %(throttle)s, expires => %(expires)s, on_dead => %(on_dead)s::json, batch => %(batch)s,
+       after => %(after)s::uuid[], after_failure => %(after_failure)s,
        as_id => %(id)s)

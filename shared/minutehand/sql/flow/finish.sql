@@ -4,6 +4,7 @@
 with ended as (
     update minutehand.jobs j
        set deleted = clock_timestamp(), failed = e.outcome <> 'done', cancelled = e.outcome = 'cancelled', version = %(version)s,
+           awaited = j.awaited or exists (select from minutehand.waits w where w.predecessor = j.id),
            result = coalesce(e.result::minutehand.result, case when e.outcome <> 'done' then j.result end),
            error = coalesce(e.error::minutehand.error, j.error)
       -- A list that is null stands for nulls.
@@ -11,7 +12,7 @@ with ended as (
                   %(errors)s::text[], %(nexts)s::timestamptz[], %(holds)s::interval[])
            as e (id, ack, outcome, seconds, result, error, next, hold)
      where j.deleted is null and j.id = any (%(ids)s::uuid[]) and j.id = e.id and e.ack in (j.ack, j.prior)
-    returning j.id, j.tenant, j.queue, j.kind, j.attempts, j.deleted, j.cancelling, j.error, j.batch, j.group, e.outcome, e.seconds, e.next, e.hold,
+    returning j.id, j.tenant, j.queue, j.kind, j.attempts, j.deleted, j.cancelling, j.error, j.batch, j.group, j.awaited, e.outcome, e.seconds, e.next, e.hold,
               e.error as own_error, e.result as own_result
 ), history as (
     insert into minutehand.attempts
@@ -28,7 +29,7 @@ with ended as (
     select minutehand.note_outcomes(array_agg(queue), array_agg(tenant), array_agg("group"), array_agg(outcome), array_agg(hold))
       from ended where "group" is not null having count(*) > 0
 )
-select id, deleted, (select count(*) from counted) as counted, (select count(*) from noted) as noted,
+select id, deleted, awaited, (select count(*) from counted) as counted, (select count(*) from noted) as noted,
        -- A cancellation that came too late for this run still ends the recurrence.
        case when ended.next is not null and ended.cancelling is null
             then (select minutehand.create_occurrence(j, ended.next) from minutehand.jobs_live j where j.id = ended.id) end as next,

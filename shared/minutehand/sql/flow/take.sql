@@ -67,6 +67,6 @@ update minutehand.jobs_live j
                                then minutehand.count_taken(taken.ids, %(queue)s, coalesce(%(now)s, now())) else taken.ids end
                      from (select array(select id from placed where place = 1 or not (alone or first_alone)) as ids) taken)::uuid[])
 returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
-          j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule, j.batch,
+          j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule, j.batch, j.after,
           case when j.attempts = 1 then j.expires_at - clock_timestamp() end as start_within, j.result as stored_result,
           case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end

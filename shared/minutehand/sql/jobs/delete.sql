@@ -1,2 +1,2 @@
 -- Deletes upcoming jobs.
-select id, queue, kind, key, attempts, max_attempts, tenant, batch from minutehand.delete_jobs(%(ids)s)
+select id, queue, kind, key, attempts, max_attempts, tenant, batch, awaited from minutehand.delete_jobs(%(ids)s)

@@ -1,2 +1,2 @@
 -- Deletes a chunk of the upcoming jobs of a queue.
-select id, batch from minutehand.delete_upcoming(%(queue)s, %(limit)s)
+select id, batch, awaited from minutehand.delete_upcoming(%(queue)s, %(limit)s)

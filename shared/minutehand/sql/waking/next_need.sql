@@ -1,9 +1,9 @@
 -- Returns the time, the earliest time at which anything needs a tick, and when offered and running jobs need
 -- one: at the first end of a lease, or soon, if some are not claimed yet.
--- A tick is needed when a job becomes due or is due, a job expires, a schedule fires, a pause ends, or a batch is to be checked;
--- the time may be in the past. Paused jobs need none, and those of a group that a breaker holds back not before its end. Reads one
--- entry of each lane, after those of offered and running jobs. If anything is paused or held back, it reads up to 1000, and then
--- assumes that the next one is not.
+-- A tick is needed when a job becomes due or is due, a job expires, a schedule fires, a pause ends, or a batch or a predecessor is to be
+-- checked; the time may be in the past. Paused jobs need none, and those of a group that a breaker holds back not before its end.
+-- Reads one entry of each lane, after those of offered and running jobs. If anything is paused or held back, it reads up to 1000,
+-- and then assumes that the next one is not.
 with clock as materialized (
     select clock_timestamp() as now
 ), paused as materialized (
@@ -44,7 +44,7 @@ select clock.now,
              (select min(expires_at) from minutehand.jobs_live where expires_at is not null and attempts = 0),
              (select min(wake) from minutehand.schedules where not paused and wake is not null),
              (select min(until) from minutehand.controls where paused and until > clock.now),
-             (select clock.now where exists (select from minutehand.batch_checks))) as needed,
+             (select clock.now where exists (select from minutehand.batch_checks) or exists (select from minutehand.predecessor_checks))) as needed,
        -- The lease of a job that is still to be claimed may end before its offer does.
        (select min(case when claimed is null or offered > claimed then least(visible, clock.now) else visible end)
           from minutehand.jobs_live

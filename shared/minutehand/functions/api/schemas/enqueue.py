@@ -21,6 +21,7 @@ from minutehand.functions.api.schemas.common import BATCH_LIMIT, Duration, Retry
 from minutehand.functions.api.schemas.jobs import JOB
 from minutehand.functions.api.schemas.on_dead import OnDead, converted
 from minutehand.functions.api.schemas.problems import Problem
+from minutehand.model.after import AfterFailure
 from minutehand.model.new_job import NewJob, OnConflict, UniqueWhile
 from minutehand.model.rules import sentence
 
@@ -68,6 +69,11 @@ class JobOptions(StrictModel):
     )
     on_dead: str | OnDead | None = Field(None, description="a kind or a job, created if this job dies")
     batch: UUID | None = Field(None, description="the id of the batch that the job belongs to")
+
+    after: list[UUID] | None = Field(None, description="the ids of the jobs that must end before it")
+    after_failure: AfterFailure | None = Field(
+        None, description="what to do if one of them does not succeed; `cancel` by default"
+    )
 
     def to_job(self) -> NewJob:
         """Return the library's job."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 from minutehand.functions.api.schemas.common import Duration, RetryOptions, StrictModel, Time
 from minutehand.functions.api.schemas.job_filter import SearchFilter
 from minutehand.functions.api.schemas.on_dead import OnDead, converted
+from minutehand.model.after import AfterFailure
 from minutehand.model.row import Row, State
 from minutehand.model.rules import sentence
 from minutehand.queries.jobs import MAX_PAGE
@@ -39,7 +40,7 @@ LISTED_FIELDS = (
     "batch",
     "cancelling",
 )
-UNLISTED_FIELDS = ("retry", "timeout", "expires", "correlation_id")
+UNLISTED_FIELDS = ("retry", "timeout", "expires", "correlation_id", "after", "after_failure")
 MASKED_FIELDS = ("payload", "headers", "result", "on_dead")
 
 
@@ -130,7 +131,9 @@ class Job(BaseModel):
     max_attempts: int
     enqueued: datetime
     run_at: datetime = Field(description="when it was scheduled to run")
-    visible: datetime = Field(description="when it may run next; for a running job, the end of its lease")
+    visible: datetime = Field(
+        description="when it may run next, 9999-12-30 while it waits for others; the end of a running job's lease"
+    )
     offered: datetime | None = Field(description="when it was last offered to a worker")
     claimed: datetime | None = Field(description="when a worker last claimed it")
     deleted: datetime | None = Field(description="when it was finished")
@@ -148,6 +151,10 @@ class Job(BaseModel):
     expires: float | None = Field(None, description="seconds after run_at until which it must have started")
     correlation_id: str | None = Field(
         None, description="the id of the request that enqueued it, as in the logs"
+    )
+    after: list[UUID] | None = Field(None, description="the jobs that it runs after")
+    after_failure: AfterFailure | None = Field(
+        None, description="what happens if one of them does not succeed; null without them"
     )
     payload: Any = Field(None, description="only with include=payload")
     headers: dict[str, str] | None = Field(None, description="only with include=payload")
@@ -211,7 +218,15 @@ JOB: dict[str, Any] = {
     "batch": None,
     "cancelling": None,
 }
-FULL_JOB = {**JOB, "retry": None, "timeout": None, "expires": None, "correlation_id": "5c1f7b0e"}
+FULL_JOB = {
+    **JOB,
+    "retry": None,
+    "timeout": None,
+    "expires": None,
+    "correlation_id": "5c1f7b0e",
+    "after": None,
+    "after_failure": None,
+}
 PAGE = {
     "jobs": [JOB],
     "before": JOB["id"],

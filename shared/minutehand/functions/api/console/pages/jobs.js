@@ -14,6 +14,8 @@ import { Filters } from "./jobs/filters.js";
 import { States } from "./jobs/states.js";
 
 const PAGE = 50;
+// Jobs that wait for others are visible at that time.
+const WAITS = "9999-12-30";
 const CURSORS = ["before", "after", "page"];
 
 export default function Jobs({ query }) {
@@ -45,7 +47,7 @@ const COLUMNS = [
     <small>${key ?? html`<span class="mono">${id.slice(-SHORT_ID)}</span>`}</small>` },
   { title: "Queue", kind: "plain", cell: ({ queue }) => queue },
   { title: "Attempts", kind: "number", cell: ({ attempts, max_attempts }) => `${attempts} / ${max_attempts}` },
-  { title: "When", kind: "when", cell: ({ deleted, visible }) => html`<${Time} at=${deleted ?? visible} />` },
+  { title: "When", kind: "when", cell: ({ deleted, run_at, visible }) => html`<${Time} at=${deleted ?? (visible < WAITS ? visible : run_at)} />` },
   { title: "Error", kind: "long", cell: ({ error }) => error && html`<span>${error.type}: ${error.message}</span>` },
 ];
 

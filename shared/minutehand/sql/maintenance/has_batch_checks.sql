@@ -1,2 +1,0 @@
--- Whether checks of batches are stored.
-select exists (select from minutehand.batch_checks) as found

@@ -346,6 +346,59 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.await_predecessors(successors uuid[], session_tenant text) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+declare
+    absent text;
+begin
+    select coalesce(p.id::text, 'null') into absent
+      from minutehand.jobs_live s, unnest(s.after) p (id)
+     where s.id = any (successors)
+       and (p.id = any (successors)
+            -- The id of a job that was deleted.
+            or exists (select from minutehand.waits w where w.predecessor = s.id)
+            or not exists (select from minutehand.jobs j where j.id = p.id and (session_tenant = '' or j.tenant = s.tenant)))
+     limit 1;
+    if found then
+        perform minutehand.refuse('after_exists', format('job %s does not exist; enqueue a job before those that run after it', absent));
+    end if;
+    with added as (
+        insert into minutehand.waits (predecessor, successor)
+        select distinct p.id, s.id
+          from minutehand.jobs_live s
+         cross join unnest(s.after) p (id)
+          join minutehand.jobs j on j.id = p.id
+         where s.id = any (successors) and (j.deleted is null or j.failed and s.after_failure = 'wait')
+        returning predecessor
+    )
+    insert into minutehand.predecessor_checks (job) select distinct predecessor from added;
+    update minutehand.jobs_live s
+       set visible = case when given.failed is null then minutehand.while_waiting() else clock_timestamp() end,
+           cancelling = minutehand.reason_of_failure(given.failed),
+           -- An update of run_at records the lane, too.
+           run_at = s.run_at
+      from (select n.id, (select j.id from minutehand.jobs j
+                           where n.after_failure = 'cancel' and j.id = any (n.after) and j.deleted is not null and j.failed limit 1) as failed
+              from minutehand.jobs_live n where n.id = any (successors)) given
+     where s.id = given.id and s.id = any (successors)
+       and (given.failed is not null or exists (select from minutehand.waits w where w.successor = s.id));
+    return true;
+end
+$$;
+
+CREATE FUNCTION minutehand.awaited_by(job uuid) RETURNS TABLE(id uuid, state text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    select w.predecessor, minutehand.state(p)
+      from minutehand.waits w
+      join minutehand.jobs_live s on s.id = w.successor and (select minutehand.tenant_scope()) in ('', s.tenant)
+      left join minutehand.jobs p on p.id = w.predecessor
+     where w.successor = awaited_by.job
+     order by 1
+$$;
+
 CREATE FUNCTION minutehand.batch_progress(ids uuid[]) RETURNS TABLE(id uuid, total bigint, open bigint, done bigint, dead bigint, expired bigint, cancelled bigint)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -493,6 +546,10 @@ CREATE UNLOGGED TABLE minutehand.new_jobs (
     id uuid,
     "group" text,
     batch uuid,
+    after uuid[],
+    after_failure text,
+    CONSTRAINT after_failure_is_known CHECK ((after_failure = ANY (ARRAY['cancel'::text, 'run'::text, 'wait'::text]))),
+    CONSTRAINT after_fits CHECK ((cardinality(after) <= 100)),
     CONSTRAINT items_fit CHECK ((num_nulls((kind)::minutehand.kind, (payload)::minutehand.payload, (queue)::minutehand.queue, (key)::minutehand.key, ("group")::minutehand.job_group, (retry)::minutehand.retry, (headers)::minutehand.headers, (every)::minutehand.every, (zone)::minutehand.zone, (schedule)::minutehand.schedule_name, (tenant)::minutehand.tenant, (on_conflict)::minutehand.label, (unique_while)::minutehand.label, (on_dead)::minutehand.on_dead) >= 0))
 );
 
@@ -734,24 +791,24 @@ CREATE FUNCTION minutehand.callbacks_of(batches uuid[]) RETURNS TABLE(id uuid, v
      where c.batch = any (callbacks_of.batches) and (select minutehand.current_tenant()) in ('', b.tenant)
 $$;
 
-CREATE FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text, batch uuid)
+CREATE FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text, batch uuid, awaited boolean)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
     with cancelled as (
         update minutehand.jobs j
-           set deleted = clock_timestamp(), failed = true, cancelled = true,
+           set deleted = clock_timestamp(), failed = true, cancelled = true, awaited = j.awaited or minutehand.is_awaited(j.id),
                error = jsonb_build_object('type', 'Cancelled', 'message', cancel_jobs.reason::minutehand.reason)
          where j.deleted is null and j.id = any (cancel_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
            and (select minutehand.tenant_scope()) in ('', j.tenant)
-        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.batch,
+        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.batch, j.awaited,
                   case when coalesce(j.claimed, j.lapsed) is not null  -- the worker stopped responding
                        then minutehand.lapse(j, j.attempts, coalesce(j.claimed, j.lapsed)) end
     ), counted as (
         select minutehand.count_ends(array_agg(batch), array_agg(c.id), array_agg('cancelled'::text))
           from cancelled c where batch is not null having count(*) > 0
     )
-    select id, queue, kind, key, attempts, max_attempts, tenant, batch from cancelled where (select count(*) from counted) >= 0
+    select id, queue, kind, key, attempts, max_attempts, tenant, batch, awaited from cancelled where (select count(*) from counted) >= 0
 $$;
 
 CREATE FUNCTION minutehand.cause(error jsonb) RETURNS text
@@ -880,7 +937,12 @@ CREATE TABLE minutehand.jobs (
     on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED,
     "group" minutehand.job_group,
-    batch uuid
+    batch uuid,
+    after uuid[],
+    after_failure text,
+    awaited boolean DEFAULT false NOT NULL,
+    CONSTRAINT after_failure_is_known CHECK ((after_failure = ANY (ARRAY['cancel'::text, 'run'::text, 'wait'::text]))),
+    CONSTRAINT after_fits CHECK ((cardinality(after) <= 100))
 )
 PARTITION BY LIST (((deleted IS NULL)));
 
@@ -923,7 +985,12 @@ CREATE TABLE minutehand.jobs_live (
     on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED,
     "group" minutehand.job_group,
-    batch uuid
+    batch uuid,
+    after uuid[],
+    after_failure text,
+    awaited boolean DEFAULT false CONSTRAINT jobs_awaited_not_null NOT NULL,
+    CONSTRAINT after_failure_is_known CHECK ((after_failure = ANY (ARRAY['cancel'::text, 'run'::text, 'wait'::text]))),
+    CONSTRAINT after_fits CHECK ((cardinality(after) <= 100))
 )
 WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_analyze_scale_factor='0.05', autovacuum_analyze_threshold='5000');
 
@@ -961,6 +1028,10 @@ begin
                     when octet_length(i.payload::text) > max_bytes then 'payload_fits'
                     when i.on_conflict not in ('replace', 'ignore', 'raise', 'merge') then 'on_conflict_is_known'
                     when i.batch is not null and num_nonnulls(i.key, i.every) > 0 then 'batch_or_key'
+                    when i.after is not null and num_nonnulls(i.key, i.every) > 0 then 'after_or_key'
+                    when i.after is not null and cardinality(i.after) not between 1 and 100 then 'after_fits'
+                    when i.after_failure is not null and (i.after is null or i.after_failure not in ('cancel', 'run', 'wait'))
+                    then 'after_failure_is_known'
                     when i.every is not null or i.zone is not null then minutehand.fault_of_every(i, check_new.on_conflict)
                     when num_nonnulls(i.unique_while, i.unique_for, i.debounce, i.debounce_max, i.throttle) > 0
                     then minutehand.fault_of_key(i, check_new.on_conflict) end),
@@ -978,6 +1049,29 @@ begin
             else minutehand.sentence(fault) end);
     end if;
     return coalesce(keyed, false);
+end
+$$;
+
+CREATE FUNCTION minutehand.check_predecessors(max_checks integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    SET lock_timeout TO '100ms'
+    AS $$
+declare
+    ids      bigint[];
+    to_check uuid;
+begin
+    if not minutehand.sees_commits() then
+        raise invalid_transaction_state using message = 'check_predecessors must run in an isolation level of read committed';
+    end if;
+    ids := array(select c.id from minutehand.predecessor_checks c order by c.id limit max_checks for update skip locked);
+    for to_check in select distinct c.job from minutehand.predecessor_checks c where c.id = any (ids) order by 1 loop
+        if not minutehand.try_to_check_predecessor(to_check) then
+            insert into minutehand.predecessor_checks (job) values (to_check);
+        end if;
+    end loop;
+    delete from minutehand.predecessor_checks c where c.id = any (ids);
+    return cardinality(ids);
 end
 $$;
 
@@ -1730,7 +1824,7 @@ CREATE FUNCTION minutehand.delete_finished(before timestamp with time zone, of_q
     returning j.id
 $$;
 
-CREATE FUNCTION minutehand.delete_jobs(ids uuid[]) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text, batch uuid)
+CREATE FUNCTION minutehand.delete_jobs(ids uuid[]) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text, batch uuid, awaited boolean)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
@@ -1738,12 +1832,15 @@ CREATE FUNCTION minutehand.delete_jobs(ids uuid[]) RETURNS TABLE(id uuid, queue 
         delete from minutehand.jobs j
          where j.deleted is null and j.id = any (delete_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
            and (select minutehand.tenant_scope()) in ('', j.tenant)
-        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.batch
+        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.batch, j.awaited or minutehand.is_awaited(j.id) as awaited
     ), counted as (
         select minutehand.count_ends(array_agg(batch), array_agg(g.id), array_agg('deleted'::text))
           from gone g where batch is not null having count(*) > 0
+    ), released as (
+        select minutehand.release_deleted(array_agg(g.id)) from gone g where g.awaited having count(*) > 0
     )
-    select id, queue, kind, key, attempts, max_attempts, tenant, batch from gone where (select count(*) from counted) >= 0
+    select id, queue, kind, key, attempts, max_attempts, tenant, batch, awaited from gone
+     where (select count(*) from counted) + (select count(*) from released) >= 0
 $$;
 
 CREATE FUNCTION minutehand.delete_over(home text, name text, dated text, classifier text, at timestamp with time zone, max_rows integer) RETURNS bigint
@@ -1772,7 +1869,7 @@ begin
 end
 $_$;
 
-CREATE FUNCTION minutehand.delete_upcoming(of_queue text, max_jobs integer) RETURNS TABLE(id uuid, batch uuid)
+CREATE FUNCTION minutehand.delete_upcoming(of_queue text, max_jobs integer) RETURNS TABLE(id uuid, batch uuid, awaited boolean)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
@@ -1784,12 +1881,14 @@ CREATE FUNCTION minutehand.delete_upcoming(of_queue text, max_jobs integer) RETU
          limit max_jobs
            for update skip locked
     ), gone as (
-        delete from minutehand.jobs j where j.deleted is null and j.id = any (array(select f.id from few f)) returning j.id, j.batch
+        delete from minutehand.jobs j where j.deleted is null and j.id = any (array(select f.id from few f)) returning j.id, j.batch, j.awaited or minutehand.is_awaited(j.id) as awaited
     ), counted as (
         select minutehand.count_ends(array_agg(batch), array_agg(g.id), array_agg('deleted'::text))
           from gone g where batch is not null having count(*) > 0
+    ), released as (
+        select minutehand.release_deleted(array_agg(g.id)) from gone g where g.awaited having count(*) > 0
     )
-    select g.id, g.batch from gone g where (select count(*) from counted) >= 0
+    select g.id, g.batch, g.awaited from gone g where (select count(*) from counted) + (select count(*) from released) >= 0
 $$;
 
 CREATE FUNCTION minutehand.drop_archived(home text, day date) RETURNS text
@@ -1950,7 +2049,17 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.enqueue(kind text, payload json DEFAULT 'null'::json, queue text DEFAULT NULL::text, key text DEFAULT NULL::text, "group" text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, delay interval DEFAULT NULL::interval, priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, retry jsonb DEFAULT NULL::jsonb, timeout interval DEFAULT NULL::interval, headers jsonb DEFAULT NULL::jsonb, on_conflict text DEFAULT 'replace'::text, every text DEFAULT NULL::text, zone text DEFAULT NULL::text, personal boolean DEFAULT NULL::boolean, tenant text DEFAULT NULL::text, unique_while text DEFAULT NULL::text, unique_for interval DEFAULT NULL::interval, debounce interval DEFAULT NULL::interval, debounce_max interval DEFAULT NULL::interval, throttle interval DEFAULT NULL::interval, expires interval DEFAULT NULL::interval, on_dead json DEFAULT NULL::json, batch uuid DEFAULT NULL::uuid, as_id uuid DEFAULT NULL::uuid) RETURNS TABLE(id uuid, outcome text, visible timestamp with time zone)
+CREATE FUNCTION minutehand.end_waits() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    delete from minutehand.waits where successor = old.id;
+    return null;
+end
+$$;
+
+CREATE FUNCTION minutehand.enqueue(kind text, payload json DEFAULT 'null'::json, queue text DEFAULT NULL::text, key text DEFAULT NULL::text, "group" text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, delay interval DEFAULT NULL::interval, priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, retry jsonb DEFAULT NULL::jsonb, timeout interval DEFAULT NULL::interval, headers jsonb DEFAULT NULL::jsonb, on_conflict text DEFAULT 'replace'::text, every text DEFAULT NULL::text, zone text DEFAULT NULL::text, personal boolean DEFAULT NULL::boolean, tenant text DEFAULT NULL::text, unique_while text DEFAULT NULL::text, unique_for interval DEFAULT NULL::interval, debounce interval DEFAULT NULL::interval, debounce_max interval DEFAULT NULL::interval, throttle interval DEFAULT NULL::interval, expires interval DEFAULT NULL::interval, on_dead json DEFAULT NULL::json, batch uuid DEFAULT NULL::uuid, after uuid[] DEFAULT NULL::uuid[], after_failure text DEFAULT NULL::text, as_id uuid DEFAULT NULL::uuid) RETURNS TABLE(id uuid, outcome text, visible timestamp with time zone)
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
@@ -1982,6 +2091,8 @@ begin
     item.expires := enqueue.expires;
     item.on_dead := enqueue.on_dead;
     item.batch := enqueue.batch;
+    item.after := enqueue.after;
+    item.after_failure := enqueue.after_failure;
     item.id := enqueue.as_id;
     if minutehand.is_plain(item) and enqueue.on_conflict in ('replace', 'ignore', 'raise', 'merge') then
         id := coalesce(as_id, minutehand.uuid7());
@@ -2788,6 +2899,12 @@ begin
 end
 $_$;
 
+CREATE FUNCTION minutehand.is_awaited(job uuid) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    select exists (select from minutehand.waits w where w.predecessor = job)
+$$;
+
 CREATE FUNCTION minutehand.is_every(every text) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $_$
@@ -2830,7 +2947,7 @@ CREATE FUNCTION minutehand.is_plain(item minutehand.new_jobs) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $$
     select num_nonnulls(item.key, item.every, item.zone, item.unique_while, item.unique_for, item.debounce, item.debounce_max,
-                        item.throttle) = 0
+                        item.throttle, item.after, item.after_failure) = 0
 $$;
 
 CREATE FUNCTION minutehand.is_zone(zone text) RETURNS boolean
@@ -3517,7 +3634,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant', 'select', 'jobs jobs_live batches controls schedules firings', null),
-        ('worker operator tenant', 'execute', 'state busy busy_alike bounds_job control_states group_state next_start batch_progress copy_of save_schedule pause_schedule remove_schedule
+        ('worker operator tenant', 'execute', 'state busy busy_alike bounds_job control_states group_state next_start batch_progress awaited_by copy_of save_schedule pause_schedule remove_schedule
                                                replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant', 'select', 'attempts events uniques audit history history_counted', null),
@@ -3527,12 +3644,12 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
         ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates breakers
-                              kind_times batch_checks', null),
+                              kind_times batch_checks predecessor_checks waits', null),
         ('worker', 'select', 'settings', 'max_result priority_step'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
         ('worker', 'update', 'jobs_live', 'ack prior offered claimed visible attempts error lapsed result'),
-        ('worker', 'update', 'jobs', 'deleted failed cancelled result error version'),
+        ('worker', 'update', 'jobs', 'deleted failed cancelled result error version awaited'),
         ('worker', 'update', 'schedules', 'next wake fired last error'),
         ('worker', 'update', 'uniques', 'until'),
         ('worker', 'update', 'lanes', 'floor shared grouped mixed idle emptied'),
@@ -3542,12 +3659,12 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'insert', 'attempts lanes budgets watches kind_times', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
-                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches prune_groups
+                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches check_predecessors prune_groups
                               oldest_writer count_minutes prune_history note_outcomes breaker_state breaker_of end_dead_loads', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days
-                                jobs_done_default shares batch_checks', null),
+                                jobs_done_default shares batch_checks predecessor_checks', null),
         ('operator', 'insert', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
@@ -3706,6 +3823,7 @@ begin
                i.expires::minutehand.expires as expires,
                -- JSON null is none, not even the default.
                nullif(coalesce(i.on_dead, d.on_dead, q.on_dead)::text, 'null')::minutehand.on_dead as on_dead, i.batch,
+               i.after, case when i.after is not null then coalesce(i.after_failure, 'cancel') end as after_failure,
                moment + i.debounce_max as latest, i.every, i.zone, i.schedule, coalesce(i.personal, false) as personal,
                case when i.every is not null
                     then coalesce(i.nominal, i.run_at, moment + i.delay, minutehand.first_of(i.every, i.zone, moment))
@@ -3724,9 +3842,9 @@ begin
     ), written as (
         insert into minutehand.jobs_live as j
                (id, queue, kind, key, "group", payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-                latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, batch, enqueued_by)
+                latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, batch, after, after_failure, enqueued_by)
         select id, queue, kind, key, "group", payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
-               latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, batch, enqueued_by
+               latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, batch, after, after_failure, enqueued_by
           from (select * from requested where key is null union all select * from keyed) chosen
             on conflict (queue, key, tenant) where key is not null and claimed is null
             do update set kind = excluded.kind, "group" = excluded.group, payload = excluded.payload, headers = excluded.headers,
@@ -3759,10 +3877,12 @@ begin
                        (excluded.run_at, excluded.visible, excluded.kind, excluded.group, excluded.payload::text, minutehand.without_trace(excluded.headers), excluded.priority,
                         excluded.max_attempts, excluded.retry, excluded.timeout, excluded.latest, excluded.every,
                         excluded.zone, excluded.nominal, excluded.schedule, excluded.personal, excluded.expires, excluded.on_dead::text))
-        returning j.id, j.queue, j.key, j.tenant, j.visible, j.batch
+        returning j.id, j.queue, j.key, j.tenant, j.visible, j.batch, j.after
     ), added as materialized (
         select minutehand.add_to_batches(array_agg(batch), array_agg(id), array_agg(tenant::text), session_tenant) as yes
           from written where batch is not null having count(*) > 0
+    ), waiting as materialized (
+        select minutehand.await_predecessors(array_agg(id), session_tenant) as yes from written where after is not null having count(*) > 0
     ), outcome as (
         select a.ordinal, a.id as new_id, a.key, a.run_at, w.id as written_id, w.visible, k.id as chosen_id,
                case when a.key is not null and (w.id is null or k.id is null and put_all.on_conflict = 'raise')
@@ -3779,7 +3899,7 @@ begin
                 else 'ignored' end,
            coalesce((o.upcoming).visible, o.visible, o.run_at)::timestamptz
       from outcome o
-     where (select count(*) from added) >= 0
+     where (select count(*) from added) + (select count(*) from waiting) >= 0
      order by o.ordinal;
 end
 $$;
@@ -3980,6 +4100,12 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.reason_of_failure(predecessor uuid) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select 'job ' || predecessor || ', which it runs after, did not succeed'
+$$;
+
 CREATE FUNCTION minutehand.recall_offers(of minutehand.bound) RETURNS TABLE(id uuid)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -4087,6 +4213,79 @@ begin
     end if;
     delete from minutehand.superseded s where s.job = of_job;
     return true;
+end
+$$;
+
+CREATE FUNCTION minutehand.release(successors uuid[], has_failed uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+begin
+    update minutehand.jobs_live s
+       set visible = case when given.cancels then clock_timestamp() else greatest(s.run_at, clock_timestamp()) end,
+           -- An update of run_at records the lane, too.
+           run_at = case when given.cancels then s.run_at else greatest(s.run_at, clock_timestamp()) end,
+           -- The next tick ends it.
+           cancelling = case when given.cancels then minutehand.reason_of_failure(has_failed) end
+      from (select j.id, has_failed is not null and j.after_failure <> 'run' as cancels
+              from minutehand.jobs_live j where j.id = any (release.successors)) given
+     where s.id = given.id and s.id = any (release.successors) and s.visible = minutehand.while_waiting()
+       and (given.cancels or not exists (select from minutehand.waits w where w.successor = s.id));
+end
+$$;
+
+CREATE FUNCTION minutehand.release_after(predecessor uuid, failed boolean, retryable boolean, max_jobs integer) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+declare
+    stay       boolean := failed and retryable;
+    successors uuid[] := array(
+        select s.id
+          from minutehand.jobs_live s
+         where s.id in (select w.successor from minutehand.waits w where w.predecessor = release_after.predecessor)
+           and s.visible = minutehand.while_waiting() and not (stay and s.after_failure = 'wait')
+         order by s.id
+         limit max_jobs
+           for no key update);
+begin
+    delete from minutehand.waits w where w.predecessor = release_after.predecessor and w.successor = any (successors);
+    perform minutehand.release(successors, case when release_after.failed then release_after.predecessor end);
+    if cardinality(successors) = max_jobs then
+        return true;
+    end if;
+    -- Those of jobs that wait no longer, because they were promoted or have ended.
+    delete from minutehand.waits w
+     where w.predecessor = release_after.predecessor
+       and not exists (select from minutehand.jobs_live s where s.id = w.successor and s.visible = minutehand.while_waiting());
+    return false;
+end
+$$;
+
+CREATE FUNCTION minutehand.release_deleted(jobs uuid[]) RETURNS boolean
+    LANGUAGE sql
+    AS $$
+    insert into minutehand.predecessor_checks (job) select id from unnest(jobs) d (id);
+    select true
+$$;
+
+CREATE FUNCTION minutehand.release_successors() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    SET lock_timeout TO '1s'
+    AS $$
+begin
+    if minutehand.sees_commits() and coalesce(current_setting('minutehand.has_waited', true), '') = '' then
+        begin
+            if not minutehand.release_after(new.id, new.failed, true, 1000) then
+                return null;
+            end if;
+        exception
+            -- serialization_failure: a successor has moved to another partition.
+            when lock_not_available or deadlock_detected or serialization_failure then
+                perform set_config('minutehand.has_waited', 'yes', true);
+        end;
+    end if;
+    insert into minutehand.predecessor_checks (job) values (new.id);
+    return null;
 end
 $$;
 
@@ -4230,7 +4429,8 @@ CREATE FUNCTION minutehand.reschedule_jobs(ids uuid[], to_time timestamp with ti
            set lapsed = coalesce(claimed, lapsed),
                ack = null, prior = null, offered = null, claimed = null,
                run_at = greatest(to_time, clock_timestamp() + delay, clock_timestamp()),
-               visible = greatest(to_time, clock_timestamp() + delay, clock_timestamp())
+               visible = case when j.after is not null and j.visible = minutehand.while_waiting() then j.visible
+                              else greatest(to_time, clock_timestamp() + delay, clock_timestamp()) end
          where j.deleted is null and j.id = any (reschedule_jobs.ids) and attempts < max_attempts and cancelling is null
            and minutehand.state(j, clock_timestamp()) <> 'running'
            and (select minutehand.tenant_scope()) in ('', j.tenant)
@@ -4519,6 +4719,9 @@ CREATE FUNCTION minutehand.sentence(rule text) RETURNS text
         when 'debounce_max_is_longer' then
             'debounce_max requires debounce, and must not be shorter than it'
         when 'batch_or_key' then 'a job of a batch must have no key and no every'
+        when 'after_fits' then 'after must have 1 to 100 ids of jobs'
+        when 'after_or_key' then 'a job with after must have no key and no every'
+        when 'after_failure_is_known' then 'after_failure must be cancel, run or wait, and requires after'
         when 'one_period' then 'set only one of unique_for, debounce and throttle'
         when 'run_at_or_debounce' then 'debounce cannot be combined with run_at or delay'
         when 'debounce_moves' then 'debounce requires on_conflict to be replace or merge'
@@ -4892,6 +5095,33 @@ exception
 end
 $$;
 
+CREATE FUNCTION minutehand.try_to_check_predecessor(of_job uuid) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+declare
+    ended record;
+begin
+    perform from minutehand.jobs_live j where j.id = of_job for no key update skip locked;
+    if found then
+        update minutehand.jobs_live j set awaited = true where j.id = of_job and not j.awaited and minutehand.is_awaited(of_job);
+        return true;
+    end if;
+    -- One query, so that a job which moves between the partitions is found in one of them. A job that was deleted has failed.
+    select j.deleted is null as is_live, coalesce(j.failed, true) as failed, j.id is not null as retryable into ended
+      from (select) one left join minutehand.jobs j on j.id = of_job;
+    if ended.retryable and ended.is_live or minutehand.release_after(of_job, ended.failed, ended.retryable, 1000) then
+        return false;
+    end if;
+    -- A successor waits for a retry.
+    update minutehand.jobs j set awaited = true
+     where j.id = of_job and j.deleted is not null and not j.awaited and minutehand.is_awaited(of_job);
+    return true;
+exception
+    -- serialization_failure: the job or a successor has moved to another partition.
+    when lock_not_available or deadlock_detected or serialization_failure then return false;
+end
+$$;
+
 CREATE FUNCTION minutehand.try_to_end(of_batch uuid) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -5083,6 +5313,12 @@ begin
     end if;
     return created::text::bigint < 3 or coalesce(whole > 0 and pg_visible_in_snapshot(whole::text::xid8, snapshot), false);
 end
+$$;
+
+CREATE FUNCTION minutehand.while_waiting() RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select timestamptz '9999-12-30 00:00+00'
 $$;
 
 CREATE FUNCTION minutehand.withdraw_ahead(of_tenant text, of_schedule text, moment timestamp with time zone) RETURNS bigint
@@ -5422,7 +5658,12 @@ CREATE TABLE minutehand.jobs_done (
     on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED,
     "group" minutehand.job_group,
-    batch uuid
+    batch uuid,
+    after uuid[],
+    after_failure text,
+    awaited boolean DEFAULT false CONSTRAINT jobs_awaited_not_null NOT NULL,
+    CONSTRAINT after_failure_is_known CHECK ((after_failure = ANY (ARRAY['cancel'::text, 'run'::text, 'wait'::text]))),
+    CONSTRAINT after_fits CHECK ((cardinality(after) <= 100))
 )
 PARTITION BY RANGE (deleted);
 
@@ -5465,7 +5706,12 @@ CREATE TABLE minutehand.jobs_done_default (
     on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED,
     "group" minutehand.job_group,
-    batch uuid
+    batch uuid,
+    after uuid[],
+    after_failure text,
+    awaited boolean DEFAULT false CONSTRAINT jobs_awaited_not_null NOT NULL,
+    CONSTRAINT after_failure_is_known CHECK ((after_failure = ANY (ARRAY['cancel'::text, 'run'::text, 'wait'::text]))),
+    CONSTRAINT after_fits CHECK ((cardinality(after) <= 100))
 );
 
 CREATE TABLE minutehand.kept_days (
@@ -5543,6 +5789,21 @@ CREATE TABLE minutehand.positions (
     seen timestamp with time zone
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+
+CREATE TABLE minutehand.predecessor_checks (
+    id bigint NOT NULL,
+    job uuid NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+
+ALTER TABLE minutehand.predecessor_checks ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME minutehand.predecessor_checks_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE minutehand.queue_defaults (
     queue minutehand.queue NOT NULL,
@@ -5668,6 +5929,12 @@ CREATE TABLE minutehand.waiting (
     CONSTRAINT waiting_is_one_row CHECK (one)
 );
 
+CREATE TABLE minutehand.waits (
+    predecessor uuid NOT NULL,
+    successor uuid NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+
 CREATE TABLE minutehand.watches (
     name minutehand.label NOT NULL,
     at timestamp with time zone NOT NULL
@@ -5782,6 +6049,9 @@ ALTER TABLE ONLY minutehand.migrations
 ALTER TABLE ONLY minutehand.positions
     ADD CONSTRAINT positions_pkey PRIMARY KEY (queue, priority, whole, part);
 
+ALTER TABLE ONLY minutehand.predecessor_checks
+    ADD CONSTRAINT predecessor_checks_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY minutehand.queue_defaults
     ADD CONSTRAINT queue_defaults_pkey PRIMARY KEY (queue);
 
@@ -5823,6 +6093,9 @@ ALTER TABLE ONLY minutehand.uniques
 
 ALTER TABLE ONLY minutehand.waiting
     ADD CONSTRAINT waiting_pkey PRIMARY KEY (one);
+
+ALTER TABLE ONLY minutehand.waits
+    ADD CONSTRAINT waits_pkey PRIMARY KEY (predecessor, successor);
 
 ALTER TABLE ONLY minutehand.watches
     ADD CONSTRAINT watches_pkey PRIMARY KEY (name);
@@ -5925,6 +6198,8 @@ CREATE INDEX schedules_wake ON minutehand.schedules USING btree (wake) WHERE ((N
 
 CREATE INDEX uniques_until ON minutehand.uniques USING btree (until);
 
+CREATE INDEX waits_successor ON minutehand.waits USING btree (successor);
+
 ALTER INDEX minutehand.attempts_pkey ATTACH PARTITION minutehand.attempts_default_pkey;
 
 ALTER INDEX minutehand.events_job ATTACH PARTITION minutehand.events_default_job_at_idx;
@@ -5959,6 +6234,8 @@ CREATE TRIGGER block_group AFTER INSERT ON minutehand.jobs_done FOR EACH ROW WHE
 
 CREATE TRIGGER clear_personal BEFORE INSERT ON minutehand.jobs_done FOR EACH ROW WHEN (new.personal) EXECUTE FUNCTION minutehand.clear_personal();
 
+CREATE TRIGGER end_waits AFTER DELETE ON minutehand.jobs_live FOR EACH ROW WHEN ((old.after_failure = 'wait'::text)) EXECUTE FUNCTION minutehand.end_waits();
+
 CREATE TRIGGER forget_kept_days AFTER INSERT OR DELETE OR UPDATE ON minutehand.retention FOR EACH STATEMENT EXECUTE FUNCTION minutehand.forget_kept_days();
 
 CREATE TRIGGER record_lane AFTER UPDATE OF run_at, queue, priority ON minutehand.jobs_live FOR EACH ROW WHEN ((((new.visible)::timestamp with time zone < (old.visible)::timestamp with time zone) OR ((new.queue)::text <> (old.queue)::text) OR ((new.priority)::integer <> (old.priority)::integer))) EXECUTE FUNCTION minutehand.record_lane();
@@ -5968,6 +6245,8 @@ CREATE TRIGGER record_lanes AFTER INSERT ON minutehand.jobs REFERENCING NEW TABL
 CREATE TRIGGER record_lanes AFTER INSERT ON minutehand.jobs_live REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION minutehand.record_lanes();
 
 CREATE TRIGGER record_return AFTER INSERT ON minutehand.jobs_live FOR EACH ROW WHEN ((new.error IS NOT NULL)) EXECUTE FUNCTION minutehand.record_lane();
+
+CREATE TRIGGER release_successors AFTER INSERT ON minutehand.jobs_done FOR EACH ROW WHEN (new.awaited) EXECUTE FUNCTION minutehand.release_successors();
 
 CREATE TRIGGER renew_rate BEFORE UPDATE ON minutehand.controls FOR EACH ROW WHEN ((((old.rate IS DISTINCT FROM new.rate) OR (old.period IS DISTINCT FROM new.period)) OR (old.burst IS DISTINCT FROM new.burst))) EXECUTE FUNCTION minutehand.renew_rate();
 
@@ -6243,6 +6522,13 @@ GRANT ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT
 GRANT ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT was_role text) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT was_role text) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.await_predecessors(successors uuid[], session_tenant text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.awaited_by(job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.awaited_by(job uuid) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.awaited_by(job uuid) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.awaited_by(job uuid) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) TO minutehand_tenant;
@@ -6356,6 +6642,8 @@ GRANT UPDATE(error) ON TABLE minutehand.jobs TO minutehand_worker;
 
 GRANT UPDATE(version) ON TABLE minutehand.jobs TO minutehand_worker;
 
+GRANT UPDATE(awaited) ON TABLE minutehand.jobs TO minutehand_worker;
+
 GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_tenant;
 GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_worker;
@@ -6381,6 +6669,9 @@ GRANT UPDATE(lapsed) ON TABLE minutehand.jobs_live TO minutehand_worker;
 REVOKE ALL ON FUNCTION minutehand.check_merge(job minutehand.jobs_live) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.check_new(items minutehand.new_jobs[], on_conflict text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.check_predecessors(max_checks integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.check_predecessors(max_checks integer) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.check_staged(staged name, session_tenant text) FROM PUBLIC;
 
@@ -6509,11 +6800,13 @@ GRANT ALL ON FUNCTION minutehand.end_dead_loads() TO minutehand_worker;
 REVOKE ALL ON FUNCTION minutehand.end_load(of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.end_load(of_run uuid) TO minutehand_operator;
 
-REVOKE ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, batch uuid, as_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, batch uuid, as_id uuid) TO minutehand_enqueuer;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, batch uuid, as_id uuid) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, batch uuid, as_id uuid) TO minutehand_tenant;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, batch uuid, as_id uuid) TO minutehand_worker;
+REVOKE ALL ON FUNCTION minutehand.end_waits() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, batch uuid, after uuid[], after_failure text, as_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, batch uuid, after uuid[], after_failure text, as_id uuid) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, batch uuid, after uuid[], after_failure text, as_id uuid) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, batch uuid, after uuid[], after_failure text, as_id uuid) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, batch uuid, after uuid[], after_failure text, as_id uuid) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[], since timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[], since timestamp with time zone) TO minutehand_enqueuer;
@@ -6605,6 +6898,8 @@ REVOKE ALL ON FUNCTION minutehand.in_the_lake(home text, name text, day date) FR
 GRANT ALL ON FUNCTION minutehand.in_the_lake(home text, name text, day date) TO minutehand_operator;
 
 REVOKE ALL ON FUNCTION minutehand.inspect_day(name text, classifier text, ends timestamp with time zone, at timestamp with time zone, OUT whole boolean, OUT part boolean, OUT next timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.is_awaited(job uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.is_every(every text) FROM PUBLIC;
 
@@ -6766,6 +7061,8 @@ REVOKE ALL ON FUNCTION minutehand.read_end(stream minutehand.stream, moment time
 
 REVOKE ALL ON FUNCTION minutehand.read_stream(stream minutehand.stream, after_visible timestamp with time zone, after_id uuid, moment timestamp with time zone, full_scope minutehand.full_scope, tried uuid[], rows integer, most integer, OUT jobs minutehand.candidate[], OUT read integer, OUT visible timestamp with time zone, OUT id uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.reason_of_failure(predecessor uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.recall_offers(of minutehand.bound) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.recall_offers(of minutehand.bound) TO minutehand_operator;
 
@@ -6787,6 +7084,14 @@ REVOKE ALL ON FUNCTION minutehand.refuse_superseded(job uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.refuse_superseded(job uuid) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.regain_key(of_job uuid, of_tenant text, in_queue text, with_key text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.release(successors uuid[], has_failed uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.release_after(predecessor uuid, failed boolean, retryable boolean, max_jobs integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.release_deleted(jobs uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.release_successors() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.remember(streams minutehand.stream[], opened integer[], found_jobs minutehand.candidate[], scopes minutehand.full_scope[], tried uuid[], served text[]) FROM PUBLIC;
 
@@ -6906,6 +7211,8 @@ REVOKE ALL ON FUNCTION minutehand.tenants_tables() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.try_to_check(of_batch uuid, of_shard smallint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.try_to_check_predecessor(of_job uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.try_to_end(of_batch uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.turn_order(in_queue text, with_priority integer, floor timestamp with time zone, most integer, moment timestamp with time zone, full_scope minutehand.full_scope) FROM PUBLIC;
@@ -6929,6 +7236,8 @@ REVOKE ALL ON FUNCTION minutehand.visit_tenants(in_queue text, with_priority int
 REVOKE ALL ON FUNCTION minutehand.waiting_groups(moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.was_visible(created xid, snapshot pg_snapshot) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.while_waiting() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.withdraw_ahead(of_tenant text, of_schedule text, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.withdraw_ahead(of_tenant text, of_schedule text, moment timestamp with time zone) TO minutehand_operator;
@@ -7034,6 +7343,9 @@ GRANT SELECT,DELETE ON TABLE minutehand.positions TO minutehand_worker;
 
 GRANT UPDATE(blocked) ON TABLE minutehand.positions TO minutehand_worker;
 
+GRANT SELECT ON TABLE minutehand.predecessor_checks TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.predecessor_checks TO minutehand_worker;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE minutehand.queue_defaults TO minutehand_operator;
 
 GRANT SELECT,DELETE,UPDATE ON TABLE minutehand.rates TO minutehand_worker;
@@ -7061,5 +7373,7 @@ GRANT SELECT,DELETE ON TABLE minutehand.superseded TO minutehand_worker;
 GRANT SELECT,UPDATE ON TABLE minutehand.take_locks TO minutehand_worker;
 
 GRANT SELECT,UPDATE ON TABLE minutehand.waiting TO minutehand_worker;
+
+GRANT SELECT ON TABLE minutehand.waits TO minutehand_worker;
 
 GRANT SELECT,INSERT,DELETE ON TABLE minutehand.watches TO minutehand_worker;

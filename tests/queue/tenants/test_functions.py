@@ -73,8 +73,7 @@ REVIEWED_FUNCTIONS = {
     "save_schedule",
     "unblock",
     "withdraw_ahead",
-    # Fenced by the ack of an offer.
-    "withdraw_now",
+    "withdraw_now",  # fenced by the ack of an offer
 }
 
 

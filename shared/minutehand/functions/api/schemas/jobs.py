@@ -153,9 +153,7 @@ class Job(BaseModel):
         None, description="the id of the request that enqueued it, as in the logs"
     )
     after: list[UUID] | None = Field(None, description="the jobs that it runs after")
-    after_failure: AfterFailure | None = Field(
-        None, description="what happens if one of them does not succeed; null without them"
-    )
+    after_failure: AfterFailure | None = Field(None, description="what to do if one of them does not succeed")
     payload: Any = Field(None, description="only with include=payload")
     headers: dict[str, str] | None = Field(None, description="only with include=payload")
     result: Any = Field(None, description="only with include=payload")

@@ -105,7 +105,7 @@ def _archive_days(archiver: Archiver, config: ArchiveConfig, on_day: OnDay) -> I
 def _copied(archiver: Archiver, group: list[Decided]) -> Iterator[tuple[Day, Decision, Copy | None]]:
     """Yield the days of a group, with the copy of each day that is archived."""
     if group[0][1].action is Action.ARCHIVE:
-        copies = archiver.copy([day for day, _ in group], sum(decision.rows for _, decision in group))
+        copies = archiver.copy([day for day, _ in group], sum(decision.present for _, decision in group))
         yield from ((day, decision, copy) for (day, decision), copy in zip(group, copies, strict=True))
     else:
         yield from ((day, decision, None) for day, decision in group)

@@ -87,7 +87,7 @@ class Archiver:
             yield
 
     def copy(self, days: Sequence[Day], rows: int = 0) -> list[Copy]:
-        """Write the rows of closed days of one home that the lake lacks, about `rows`, and sum them up by day."""
+        """Write the rows of closed days of one home that the lake lacks, and sum up all by day; they have `rows`."""
         erased, home = read_erased(self.database), days[0].home
         with self._paced(rows), held_snapshot(self.database) as snapshot, ThreadPoolExecutor(1) as pool:
             reading = self.read(days, snapshot, erased)

@@ -110,20 +110,27 @@ def test_lost_connection_opens_the_slots(stage: Stage) -> None:
 
 
 def test_paused_archive_continues(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archiver, "LARGE", 0)
+    monkeypatch.setattr(archiver, "LARGE", 300)
     monkeypatch.setattr("minutehand_pipeline.queue.slots.SLICE", 1)
     stage.fill(400)
-    before = stage.queued()
 
+    assert archive_with_a_pause(stage) == 400
+    # The whole day is read again.
+    stage.sql("insert into minutehand.jobs (kind, deleted) values ('late', '2026-03-31 22:00+00')")
+    assert archive_with_a_pause(stage) == 1
+    assert stage.archived() == stage.queued()
+
+
+def archive_with_a_pause(stage: Stage) -> int:
+    """Archive a day while all slots are closed for some time; return the number of new rows."""
     with ThreadPoolExecutor(1) as pool, connect(stage.database.url) as holder:
         with holder.transaction():
             for slot in range(archiver.MANY):
                 holder.execute(wait_for_slot(slot))
             archiving = pool.submit(stage.archive, homes=("jobs_done",), since=DAY, until=DAY)
+            # The archive's own control of the slots, and a task.
             until(lambda: stage.sql(WAITING) >= [(2,)], "the archive waits", archiving)
-        assert archiving.result(SECONDS).days[0].rows == 400
-
-    assert stage.archived() == before
+        return int(archiving.result(SECONDS).days[0].rows)
 
 
 def test_number_of_readers_is_checked(stage: Stage) -> None:

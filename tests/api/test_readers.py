@@ -40,6 +40,17 @@ def test_reader_reads_and_previews(api, jobs, reader):
     assert preview.status_code == 200
 
 
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_reader_may_not_change_a_schedule_named_preview(api, problem, reader, method):
+    """A reader may only POST to this path; the other methods change the schedule with the name."""
+    schedule = {"every": "@daily", "job": {"kind": "echo"}}
+    assert api.put("/schedules/preview", json=schedule).status_code == 200
+    refusal = problem(api.request(method, "/schedules/preview", json=schedule, headers=reader), 403)
+
+    assert refusal["type"] == "urn:minutehand:problem:read-only"
+    assert api.get("/schedules/preview").status_code == 200
+
+
 def test_refused_change_leaves_the_job(api, jobs, reader):
     job: UUID = enqueue("echo", delay=timedelta(hours=1), connection=jobs).id
     api.post(f"/jobs/{job}/cancel", headers=reader)

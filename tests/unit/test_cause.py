@@ -21,6 +21,18 @@ def cause(message: str, *private: object) -> str:
         ("no order 0198a5b0-0000-7000-8000-000000000001", {}, "no order #"),
         ("the field total is missing", {"total": 4}, "the field total is missing"),
         ("first line\nsecond line", {}, "first line"),
+        ('no row "Ada\nLovelace"', {}, "no row #"),
+        ('no row "Ada' + " Lovelace" * 50 + '" here', {}, "no row #"),
+        ("it's not {'name': 'Ada", {}, "it's not {#: #"),
+        ('no "Ada \\"the Countess\\" Lovelace" here', {}, "no # here"),
+        ("no 'Ada O'Brien' here", {}, "no # here"),
+        (
+            "no \u201cAda\u201d, \u201eAda\u201c, \u2018Ada\u2019, \u00abAda\u00bb or `Ada`",
+            {},
+            "no #, #, #, # or #",
+        ),
+        ("no Jose\u0301", {"name": "Jos\u00e9"}, "no #"),
+        ("no Jos\u00e9", {"name": "Jose\u0301"}, "no #"),
     ],
 )
 def test_cause_masks_values_and_keeps_words(message: str, private: object, masked: str) -> None:
@@ -38,3 +50,9 @@ def test_cause_of_values_that_cannot_be_compared_is_the_type() -> None:
 
 def test_cause_is_bounded() -> None:
     assert len(cause("word " * 1000)) <= 300
+    assert len(masked_cause({"type": "E" * 1000, "message": ""})) <= 300
+
+
+def test_cause_of_a_long_message_ends_before_a_word_that_is_cut() -> None:
+    """A part of a value would not be recognized."""
+    assert "Love" not in cause("12345678 " * 44 + "Lovelace", "Lovelace")

@@ -1,10 +1,12 @@
 """Cause: an error in one line for logs and hooks, in which everything that may be a value of the job is masked.
 
 The rule extends that of the SQL function `minutehand.cause`, by which failures are grouped. Numbers, quoted texts and
-ids become #, as there; so do mail addresses, and each word of the payload's, the headers' or the key's values.
+ids become #, as there; so do mail addresses, and each word of the payload's, the headers' or the key's values. A quoted
+text without an end, as in a message that was cut, extends to the end of the message.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
 from minutehand.model.outcome import Error
@@ -16,8 +18,13 @@ CAUSE_CHARACTERS = 300
 MOST_VALUES = 10_000
 MOST_CHARACTERS = 262_144
 
+# A backslash does not end a quoted text, nor does an apostrophe before a letter.
+_QUOTED = (
+    r"\"(?:[^\"\\]|\\.)*(?:\"|\\?$)|(?<![A-Za-z0-9])'(?:[^'\\]|\\.|'(?=\w))*(?:'|\\?$)"
+    r"|`[^`]*(?:`|$)|[\u201c\u201e][^\u201c\u201d]*(?:[\u201c\u201d]|$)|\u00ab[^\u00bb]*(?:\u00bb|$)|\u2018(?:[^\u2019]|\u2019(?=\w))*(?:\u2019|$)"
+)
 _VARYING = re.compile(
-    r"\"[^\"]*\"|(?<![A-Za-z0-9])'[^']*'|\S+@\S+"
+    _QUOTED + r"|\S+@\S+"
     r"|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{22}"
     r"|\b(?=[a-fA-F]*[0-9])[0-9a-fA-F]{8,}\b|[0-9]+(?:[.:,][0-9]+)*"
 )
@@ -31,15 +38,26 @@ class _UnknownValuesError(Exception):
 
 def masked_cause(error: Error, *private: object) -> str:
     """Return the type of an error and the first line of its message, without words of the private values."""
-    kind, message = str(error["type"]), str(error["message"]).partition("\n")[0][:MESSAGE_CHARACTERS]
+    kind, message = str(error["type"])[:CAUSE_CHARACTERS], _first_line(str(error["message"]))
     try:
-        words = {word for text in _texts(private) for word in _WORD.findall(text.casefold())}
+        words = {word for text in _texts(private) for word in _WORD.findall(_comparable(text))}
     except _UnknownValuesError:
         return kind
     masked = _WORD.sub(
-        lambda word: MASK if word[0].casefold() in words else word[0], _VARYING.sub(MASK, message)
+        lambda word: MASK if _comparable(word[0]) in words else word[0], _VARYING.sub(MASK, message)
     )
     return f"{kind}: {masked}"[:CAUSE_CHARACTERS] if masked.strip() else kind
+
+
+def _first_line(message: str) -> str:
+    """Return the first line, bounded and without a part of a word at its end: that may be a part of a value."""
+    line = unicodedata.normalize("NFC", message.partition("\n")[0])
+    return line if len(line) <= MESSAGE_CHARACTERS else line[:MESSAGE_CHARACTERS].rpartition(" ")[0]
+
+
+def _comparable(text: str) -> str:
+    """Return a text in which the same letters have the same form."""
+    return unicodedata.normalize("NFC", text).casefold()
 
 
 def _texts(values: object) -> Iterator[str]:

@@ -28,7 +28,7 @@ LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]"}
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "DELETE"}
 # A reader may send only these, and what computes without a change.
 READING_METHODS = {"GET", "HEAD", "OPTIONS"}
-READING_PATHS = {"/schedules/preview"}
+READING_REQUESTS = {("POST", "/schedules/preview")}
 SAFE_SITES = {"same-origin", "none"}
 
 UNAUTHORIZED = ProblemType(401, "unauthorized", "A valid token is required")
@@ -66,7 +66,7 @@ def is_open(path: str) -> bool:
 
 def set_caller(scope: Scope, caller: Caller, authenticated: bool) -> None:
     """Set the request's `actor`, the `tenant` that it is confined to, and whether it is `authenticated`."""
-    reads = scope["method"] in READING_METHODS or scope["path"] in READING_PATHS
+    reads = scope["method"] in READING_METHODS or (scope["method"], scope["path"]) in READING_REQUESTS
     if caller.reader and not reads:
         raise ApiError(
             READ_ONLY,

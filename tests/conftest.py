@@ -36,6 +36,7 @@ NewDatabase = Callable[..., Database]
 # Paths whose tests all belong to a suite. Other tests have a marker.
 SUITES = {
     "tests/cluster/": "cluster",
+    "tests/console/": "console",
     "tests/sam_local/": "containers",
     "tests/walk/": "project",
     "tests/bench/test_programs.py": "programs",

@@ -22,7 +22,7 @@ WORKERS ?= 4
 PIPELINE_WORKERS ?= 2
 # Duration of the run of test/soak that has all fences.
 SECONDS ?= 60
-SUITES := $(addprefix test/,mutations plans thorough docs programs install servers kill soak pipeline-long spark-floor cluster containers project)
+SUITES := $(addprefix test/,mutations plans thorough docs programs console install servers kill soak pipeline-long spark-floor cluster containers project)
 # Server of the core's tests: direct-18, direct-16, direct-15, pgbouncer-18 or wide-pgbouncer-18.
 SERVER ?= direct-18
 
@@ -129,6 +129,10 @@ test/docs: docs ## Build the documentation site, which checks its links
 .PHONY: test/programs
 test/programs: setup ## Run the tests that start many programs, such as Postgres, `minutehand dev` and pytest
 	@$(TEST) --server $(SERVER) -m "programs and not mutation"
+
+.PHONY: test/console
+test/console: setup ## Open the console in Chromium
+	@$(TEST) --server $(SERVER) -m console tests/console
 
 .PHONY: test/install
 test/install: dist ## Install the wheels into new environments of Python 3.11 to 3.14, as far as they are there, and run the docs there

@@ -97,6 +97,12 @@ SUITES = {
         "tests/unit/*embedded*",
         "tests/unit/*contracts*",
     ],
+    "console": [
+        *SQL,
+        *(f"{LIBRARY}{folder}/*" for folder in ("functions/api", "queries", "operations", "doctor", "local")),
+        f"{LIBRARY}cli/commands/console.py",
+        "tests/console/*",
+    ],
     "install": [
         "pipeline/pyproject.toml",
         "hatch_build.py",
@@ -170,7 +176,7 @@ ORDINARY = [
 # Suites that test the flow and the SQL, which OUTER only uses.
 INNER = {"servers", "kill", "plans"}
 # Within the time that CI has; the others run when their paths change.
-UNSURE = ["docs", "mutations", "plans", "programs", "install", "servers"]
+UNSURE = ["docs", "mutations", "plans", "programs", "console", "install", "servers"]
 
 
 def suites(paths: Iterable[str] | None) -> list[str]:

@@ -25,14 +25,14 @@ def ci() -> ModuleType:
     [
         (
             "shared/minutehand/sql/claim.sql",
-            {"mutations", "plans", "thorough", "programs", "servers", "kill"},
+            {"mutations", "plans", "thorough", "programs", "console", "servers", "kill"},
         ),
         (
             "shared/minutehand/sql/flow/claim.sql",
-            {"mutations", "plans", "thorough", "programs", "servers", "kill"},
+            {"mutations", "plans", "thorough", "programs", "console", "servers", "kill"},
         ),
         ("shared/minutehand/claim.py", {"thorough", "programs", "servers", "kill"}),
-        ("shared/minutehand/operations/jobs.py", {"programs", "servers"}),
+        ("shared/minutehand/operations/jobs.py", {"programs", "console", "servers"}),
         ("shared/minutehand/cli/verbs.py", {"programs"}),
         ("docs/events.md", {"docs", "install"}),
         ("README.md", {"install"}),
@@ -62,6 +62,7 @@ def test_suites_of_several_paths_are_in_run_order(ci: ModuleType) -> None:
         "plans",
         "thorough",
         "programs",
+        "console",
         "install",
         "servers",
         "kill",

@@ -14,14 +14,15 @@ as $$
      limit 1
 $$;
 
--- Notes the outcomes of jobs with a group. `holds` are how long their groups wait. The outcome of a job that started before the
--- breaker opened changes nothing while it is open. Groups are changed in one order, so that sessions do not deadlock.
+-- Notes the outcomes of jobs with a group. `holds` are how long their groups wait. Groups are changed in one order, so that
+-- sessions do not deadlock. An outcome must neither wait for a transaction that stays open nor fail a completion that is in a
+-- transaction of the handler: if another session keeps a group's breaker for a second, or has changed it since this transaction's
+-- snapshot, its outcomes are not noted. After the first such group, no other one is waited for.
 create or replace function minutehand.note_outcomes(queues text[], tenants text[], groups text[], outcomes text[], holds interval[]) returns void
-language plpgsql volatile security definer set search_path = minutehand, pg_temp
+language plpgsql volatile security definer set search_path = minutehand, pg_temp set lock_timeout = '1s'
 as $$
 declare
-    moment timestamptz := clock_timestamp();
-    ended  record;
+    ended record;
 begin
     if not exists (select from minutehand.controls c where c.break_after is not null)
        and not exists (select from unnest(holds) h where h > interval '0')
@@ -30,38 +31,58 @@ begin
     end if;
     for ended in
         select e.*, b.break_after, b.break_for
-          from (select g.queue, g.tenant, g.group, count(*) filter (where g.outcome in ('retrying', 'dead')) as failures,
+          from (select g.queue, g.tenant, g.group, count(*) filter (where g.outcome in ('retrying', 'dead'))::integer as failures,
                        bool_or(g.outcome = 'done') as succeeded, max(g.hold) as hold
                   from unnest(queues, tenants, groups, outcomes, holds) g (queue, tenant, "group", outcome, hold)
                  group by g.queue, g.tenant, g.group) e
           left join lateral minutehand.breaker_of(e.queue, e.tenant, e.group) b on true
          order by e.queue, e.tenant, e.group
     loop
-        if ended.succeeded then
-            update minutehand.breakers b
-               set failures = 0, opened = null, open_until = null
-             where (b.queue, b.tenant, b.group) = (ended.queue, ended.tenant, ended.group)
-               and (b.failures > 0 or b.open_until is not null) and coalesce(b.open_until, moment) <= moment;
-        elsif ended.failures > 0 and ended.break_after is not null then
-            insert into minutehand.breakers as b (queue, tenant, "group", failures, opened, open_until)
-            values (ended.queue, ended.tenant, ended.group, ended.failures,
-                    case when ended.failures >= ended.break_after then moment end,
-                    case when ended.failures >= ended.break_after then moment + ended.break_for end)
-                on conflict (queue, tenant, "group") do update set
-                   failures = least(b.failures + excluded.failures, 1000000),
-                   opened = coalesce(b.opened, case when b.failures + excluded.failures >= ended.break_after then moment end),
-                   open_until = case when b.open_until > moment then b.open_until
-                                     when b.open_until is not null or b.failures + excluded.failures >= ended.break_after
-                                     then moment + ended.break_for end;
-        end if;
-        if ended.hold > interval '0' then
-            insert into minutehand.breakers as b (queue, tenant, "group", slow_until)
-            values (ended.queue, ended.tenant, ended.group, moment + ended.hold)
-                on conflict (queue, tenant, "group") do update set
-                   slow_until = greatest(b.slow_until, excluded.slow_until);
-        end if;
+        begin
+            if ended.succeeded then
+                perform minutehand.note_success(ended.queue, ended.tenant, ended.group);
+            elsif ended.failures > 0 and ended.break_after is not null then
+                perform minutehand.note_failures(ended.queue, ended.tenant, ended.group, ended.failures, ended.break_after, ended.break_for);
+            end if;
+            if ended.hold > interval '0' then
+                insert into minutehand.breakers as b (queue, tenant, "group", slow_until)
+                values (ended.queue, ended.tenant, ended.group, clock_timestamp() + ended.hold)
+                    on conflict (queue, tenant, "group") do update set
+                       slow_until = greatest(b.slow_until, excluded.slow_until);
+            end if;
+        exception
+            when lock_not_available then perform set_config('lock_timeout', '1ms', true);
+            when deadlock_detected or serialization_failure then null;
+        end;
     end loop;
 end
+$$;
+
+-- Closes the breaker of a group, unless it is open: then the job started before.
+create or replace function minutehand.note_success(in_queue text, of_tenant text, of_group text) returns void
+language sql volatile
+as $$
+    update minutehand.breakers b
+       set failures = 0, opened = null, open_until = null
+     where b.queue = in_queue and b.tenant = of_tenant and b.group = of_group
+       and (b.failures > 0 or b.open_until is not null) and coalesce(b.open_until, '-infinity') <= clock_timestamp()
+$$;
+
+-- Counts failures of a group, and opens its breaker: after enough of them, or while it is half open.
+create or replace function minutehand.note_failures(
+    in_queue text, of_tenant text, of_group text, failures integer, break_after integer, break_for interval
+) returns void
+language sql volatile
+as $$
+    insert into minutehand.breakers as b (queue, tenant, "group", failures, opened, open_until)
+    select in_queue, of_tenant, of_group, note_failures.failures, o.at, o.at + break_for
+      from (select case when note_failures.failures >= break_after then clock_timestamp() end) o (at)
+        on conflict (queue, tenant, "group") do update set
+           failures = least(b.failures + excluded.failures, 1000000),
+           opened = coalesce(b.opened, case when b.failures + excluded.failures >= break_after then clock_timestamp() end),
+           open_until = case when b.open_until > clock_timestamp() then b.open_until
+                             when b.open_until is not null or b.failures + excluded.failures >= break_after
+                             then clock_timestamp() + break_for end
 $$;
 
 -- Returns until when a group waits, and whether it is half open; no row if nothing holds it back.

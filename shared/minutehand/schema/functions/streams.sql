@@ -3,6 +3,7 @@
 
 -- Returns the tenants with jobs in a lane, from one tenant to the end, and then from the beginning up to that tenant, and
 -- whether the first of these jobs is due. Reads one entry of the index for each tenant, when the caller asks for it.
+-- Jobs have a column `after`, so the parameter is named with the function.
 create or replace function minutehand.lane_tenants(in_queue text, with_priority integer, after text, moment timestamptz)
 returns table (tenant text, due boolean)
 language sql stable rows 1000
@@ -11,7 +12,7 @@ as $$
       from (with recursive n (tenant, visible) as (
                 (select j.tenant::text, j.visible
                    from minutehand.jobs_live j
-                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > after
+                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > lane_tenants.after
                   order by j.tenant, j.visible limit 1)
                 union all
                 select f.tenant, f.visible
@@ -27,7 +28,7 @@ as $$
       from (with recursive n (tenant, visible) as (
                 (select j.tenant::text, j.visible
                    from minutehand.jobs_live j
-                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant <= after
+                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant <= lane_tenants.after
                   order by j.tenant, j.visible limit 1)
                 union all
                 select f.tenant, f.visible
@@ -36,7 +37,7 @@ as $$
                        select j.tenant::text, j.visible
                          from minutehand.jobs_live j
                         where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
-                          and j.tenant <= after
+                          and j.tenant <= lane_tenants.after
                         order by j.tenant, j.visible limit 1) f)
             select * from n) n
 $$;

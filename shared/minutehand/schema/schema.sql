@@ -3071,7 +3071,7 @@ CREATE FUNCTION minutehand.lane_tenants(in_queue text, with_priority integer, af
       from (with recursive n (tenant, visible) as (
                 (select j.tenant::text, j.visible
                    from minutehand.jobs_live j
-                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > after
+                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > lane_tenants.after
                   order by j.tenant, j.visible limit 1)
                 union all
                 select f.tenant, f.visible
@@ -3087,7 +3087,7 @@ CREATE FUNCTION minutehand.lane_tenants(in_queue text, with_priority integer, af
       from (with recursive n (tenant, visible) as (
                 (select j.tenant::text, j.visible
                    from minutehand.jobs_live j
-                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant <= after
+                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant <= lane_tenants.after
                   order by j.tenant, j.visible limit 1)
                 union all
                 select f.tenant, f.visible
@@ -3096,7 +3096,7 @@ CREATE FUNCTION minutehand.lane_tenants(in_queue text, with_priority integer, af
                        select j.tenant::text, j.visible
                          from minutehand.jobs_live j
                         where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
-                          and j.tenant <= after
+                          and j.tenant <= lane_tenants.after
                         order by j.tenant, j.visible limit 1) f)
             select * from n) n
 $$;

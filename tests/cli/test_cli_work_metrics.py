@@ -1,5 +1,6 @@
 """The metrics of `minutehand work`, scraped from real workers."""
 
+import math
 import socket
 import sys
 from contextlib import closing, suppress
@@ -57,6 +58,7 @@ def test_workers_serve_their_metrics_to_this_machine_only(popen, direct_database
     assert sum(each.get(("minutehand_ran_ms_count", "mail", "quick"), 0) for each in found) == JOBS
     assert all(each["minutehand_failed_steps_total",] == 0 for each in found)
     assert all(0 <= each["minutehand_connections_percent",] <= 100 for each in found)
+    assert all(math.isnan(each["minutehand_throttled",]) for each in found), "Only the dispatcher knows it."
     assert {f"minutehand_{name}" for name in METRICS} <= families(port)
     listening = [
         connection.laddr
@@ -93,6 +95,13 @@ def test_missing_client_of_prometheus_is_a_usage_error(execute, direct_database,
 
     assert done.returncode == 2
     assert b"install minutehand[prometheus]" in done.stderr
+
+
+def test_address_of_ipv6_is_a_valid_one(execute, direct_database, port):
+    options = ["--metrics-host", "::1", "--metrics-port", str(port)]
+    done = execute("work", "--drain", *options, url=direct_database.url)
+
+    assert f"metrics at http://[::1]:{port}/metrics".encode() in done.stderr
 
 
 def test_ports_of_all_processes_must_exist(execute, direct_database):

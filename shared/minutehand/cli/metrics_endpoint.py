@@ -27,5 +27,5 @@ def _serving(host: str, port: int) -> Iterator[None]:
             stack.enter_context(serving(host, port))
         except OSError as error:
             raise click.BadParameter(f"{host}:{port} cannot be used: {error}", param_hint=OPTION) from None
-        print_message(f"metrics at http://{host}:{port}/metrics")
+        print_message(f"metrics at http://{f'[{host}]' if ':' in host else host}:{port}/metrics")
         yield

@@ -1,5 +1,6 @@
 """Prometheus: an HTTP endpoint with the metrics of a resident worker."""
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -14,7 +15,7 @@ class PrometheusInstruments:
     """One instrument for each metric, named `minutehand_` and its name; a counter's name ends with `_total`."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Create all instruments, so that counters without labels begin at 0."""
+        """Create all instruments, so that counters without labels begin at 0, and gauges as unknown (NaN)."""
         self._instruments = {metric.name: _instrument(metric, registry) for metric in METRICS.values()}
 
     def add(self, metric: Metric, value: int, labels: Mapping[str, str]) -> None:
@@ -35,7 +36,10 @@ def _instrument(metric: Metric, registry: CollectorRegistry) -> Counter | Gauge 
         case "counter":
             return Counter(name, metric.meaning, metric.labels, registry=registry)
         case "gauge":
-            return Gauge(name, metric.meaning, metric.labels, registry=registry)
+            gauge = Gauge(name, metric.meaning, metric.labels, registry=registry)
+            # Until it is measured: 0 would say that nothing is late.
+            gauge.set(math.nan)
+            return gauge
         case "histogram":
             return Histogram(name, metric.meaning, metric.labels, registry=registry, buckets=BOUNDS_MS)
 

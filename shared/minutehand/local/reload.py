@@ -15,6 +15,7 @@ from minutehand.local.show import Show
 from minutehand.local.watch import Watch
 
 START_SECONDS, POLL_SECONDS = 30.0, 0.05
+STOP_SECONDS = 10.0
 
 
 @dataclass
@@ -56,9 +57,14 @@ class Application:
         return self._process is not None and self._process.poll() is not None
 
     def stop(self) -> None:
-        """End the process after its current requests."""
-        if self._process is not None:
-            self._process.communicate(timeout=10)
+        """End the process after its current requests, or after ten seconds: a request may wait for a locked table."""
+        if self._process is None:
+            return
+        try:
+            self._process.communicate(timeout=STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from minutehand.cli.text import state, when
 from minutehand.finish import finish, finish_all
 from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Done, Failed
+from minutehand.operations.controls import limit
 from minutehand.operations.jobs import promote, replay, reschedule
 from minutehand.queries.batches import get_batch
 from minutehand.queries.jobs import get
@@ -145,6 +146,19 @@ def test_rescheduled_successor_still_waits(queue: Queue) -> None:
     reschedule(queue.database, [successor], delay=timedelta())
     assert due(queue) == []
     run_maintenance(queue.database)
+    finish(job, Done())
+    assert due(queue) == [successor]
+
+
+@pytest.mark.fault("functions/groups", "not .l.after is not null and l.visible", "not (false and l.visible")
+def test_waiting_job_does_not_block_its_ordered_group(queue: Queue) -> None:
+    """Otherwise it would wait forever for a predecessor that comes later in the order."""
+    limit(queue.database, 1, per="group", in_order=True)
+    predecessor = queue.enqueue(group="a", delay=LONG)
+    successor = after(queue, predecessor, group="a")
+    queue.pass_time(predecessor)
+    (job,) = queue.take(5)
+    assert job.id == predecessor
     finish(job, Done())
     assert due(queue) == [successor]
 

@@ -39,23 +39,31 @@ as $$
         select o.id, b.tenant || '/' || b.queue || '/' || b.group as value, case when b.held_until > moment then b.held_until end as free_at
           from (select * from minutehand.breakers where open_until is not null order by open_until desc limit 10000) b
          cross join lateral minutehand.breaker_of(b.queue, b.tenant, b.group) o
+    ), waiting as materialized (
+        select w.id, min(w.free_at) as free_at, count(*) filter (where w.is_breaker) as open
+          from (select e.id, e.free_at, false as is_breaker from exhausted e
+                 union all
+                select h.id, h.free_at, true from held h) w
+         group by w.id
+    ), filled as materialized (
+        select v.id, count(*) as values
+          from (select u.id, u.value from used u join control c on c.id = u.id and u.jobs >= c.max_running where not u.starts
+                 union
+                select e.id, e.value from exhausted e
+                 union
+                select h.id, h.value from held h where h.free_at is not null) v
+         group by v.id
     )
-    select c.id, coalesce(u.busy, 0), f.values,
-           (select min(w.free_at) from (select e.* from exhausted e union all select h.* from held h) w where w.id = c.id),
-           case when c.break_after is not null then (select count(*) from held h where h.id = c.id) end
+    select c.id, coalesce(u.busy, 0), case when c.per <> '' then coalesce(f.values, 0) end, w.free_at,
+           case when c.break_after is not null then coalesce(w.open, 0) end
       from control c
       left join lateral (
            select max(u.jobs) as busy
              from used u
             where u.id = c.id and u.starts is not distinct from case when c.per <> '' then c.max_running is null and c.rate is not null end
            ) u on true
-      left join lateral (
-           select count(*) as values
-             from (select u.value from used u where u.id = c.id and not u.starts and u.jobs >= c.max_running
-                    union
-                   select e.value from exhausted e where e.id = c.id
-                    union
-                   select h.value from held h where h.id = c.id and h.free_at is not null) w) f on c.per <> ''
+      left join waiting w on w.id = c.id
+      left join filled f on f.id = c.id
 $$;
 
 -- Returns the state of a group of a tenant that the session may see. `busy` is how many of its jobs are offered or running, `until` is when its breaker, or RetryAfter, allows the next start,

@@ -168,6 +168,8 @@ as $$
                              from minutehand.jobs_live l
                             where l.queue = s.queue and l.tenant = d.tenant and l.group = d.group
                               and not (coalesce(l.offered, l.claimed) is not null and l.visible > moment)
+                              -- A job that waits for others takes its place when they have ended; one of them may come later.
+                              and not (l.after is not null and l.visible = minutehand.while_waiting())
                               and l.id not in (select unnest(taken))
                             order by l.run_at, l.id
                             limit 1) r

@@ -1341,23 +1341,31 @@ CREATE FUNCTION minutehand.control_states(moment timestamp with time zone) RETUR
         select o.id, b.tenant || '/' || b.queue || '/' || b.group as value, case when b.held_until > moment then b.held_until end as free_at
           from (select * from minutehand.breakers where open_until is not null order by open_until desc limit 10000) b
          cross join lateral minutehand.breaker_of(b.queue, b.tenant, b.group) o
+    ), waiting as materialized (
+        select w.id, min(w.free_at) as free_at, count(*) filter (where w.is_breaker) as open
+          from (select e.id, e.free_at, false as is_breaker from exhausted e
+                 union all
+                select h.id, h.free_at, true from held h) w
+         group by w.id
+    ), filled as materialized (
+        select v.id, count(*) as values
+          from (select u.id, u.value from used u join control c on c.id = u.id and u.jobs >= c.max_running where not u.starts
+                 union
+                select e.id, e.value from exhausted e
+                 union
+                select h.id, h.value from held h where h.free_at is not null) v
+         group by v.id
     )
-    select c.id, coalesce(u.busy, 0), f.values,
-           (select min(w.free_at) from (select e.* from exhausted e union all select h.* from held h) w where w.id = c.id),
-           case when c.break_after is not null then (select count(*) from held h where h.id = c.id) end
+    select c.id, coalesce(u.busy, 0), case when c.per <> '' then coalesce(f.values, 0) end, w.free_at,
+           case when c.break_after is not null then coalesce(w.open, 0) end
       from control c
       left join lateral (
            select max(u.jobs) as busy
              from used u
             where u.id = c.id and u.starts is not distinct from case when c.per <> '' then c.max_running is null and c.rate is not null end
            ) u on true
-      left join lateral (
-           select count(*) as values
-             from (select u.value from used u where u.id = c.id and not u.starts and u.jobs >= c.max_running
-                    union
-                   select e.value from exhausted e where e.id = c.id
-                    union
-                   select h.value from held h where h.id = c.id and h.free_at is not null) w) f on c.per <> ''
+      left join waiting w on w.id = c.id
+      left join filled f on f.id = c.id
 $$;
 
 CREATE FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) RETURNS minutehand.new_jobs
@@ -2694,6 +2702,8 @@ CREATE FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minute
                              from minutehand.jobs_live l
                             where l.queue = s.queue and l.tenant = d.tenant and l.group = d.group
                               and not (coalesce(l.offered, l.claimed) is not null and l.visible > moment)
+                              -- A job that waits for others takes its place when they have ended; one of them may come later.
+                              and not (l.after is not null and l.visible = minutehand.while_waiting())
                               and l.id not in (select unnest(taken))
                             order by l.run_at, l.id
                             limit 1) r

@@ -66,27 +66,6 @@ class MaintenanceReport:
         }
 
 
-@dataclass(frozen=True)
-class Health:
-    """What slows a queue down.
-
-    The age of the oldest snapshot in this database, dead rows for each live row, and open connections as a percentage
-    of `max_connections`.
-    """
-
-    snapshot: timedelta
-    dead_rows_per_live: int
-    connections_percent: int
-
-    def figures(self) -> dict[str, int]:
-        """Return the figures by the names of their metrics."""
-        return {
-            "oldest_snapshot_ms": round(self.snapshot.total_seconds() * 1000),
-            "dead_rows_per_live": self.dead_rows_per_live,
-            "connections_percent": self.connections_percent,
-        }
-
-
 @dataclass
 class Steps:
     """Run steps one after the other, and remember those that fail."""
@@ -117,8 +96,9 @@ def run_maintenance(database: Database, now: datetime | None = None) -> Maintena
     steps = Steps()
     steps.run("release successors", lambda: _check(database, "predecessors"))
     steps.run("end cancelled jobs", lambda: _cancel(database, now))
-    reaped = steps.run("end abandoned jobs", lambda: _reap(database, now))
-    expired = steps.run("expire jobs", lambda: _expire(database, now))
+    recurring = steps.run("find recurring jobs that end", lambda: _find_recurring(database, now)) or []
+    reaped = steps.run("end abandoned jobs", lambda: _reap(database, now, recurring))
+    expired = steps.run("expire jobs", lambda: _expire(database, now, recurring))
     fired = steps.run("fire schedules", lambda: fire_due(database, now))
     steps.run("end batches", lambda: _check(database, "batches"))
     steps.run("update the lanes", lambda: _update_lanes(database, now))
@@ -174,22 +154,28 @@ def _cancel(database: Database, now: datetime | None) -> None:
             break
 
 
-def _reap(database: Database, now: datetime | None) -> tuple[Record, ...]:
+def _find_recurring(database: Database, now: datetime | None) -> list[Record]:
+    """Return the recurring jobs that end, with the statement that ends each."""
+    return database.run("ending_recurring", limit=MAX_REAPED, now=now)
+
+
+def _reap(database: Database, now: datetime | None, recurring: list[Record]) -> tuple[Record, ...]:
     """End jobs that have no attempt left as dead."""
-    reaped = _end(database, "spent_recurring", "reap", now)
+    reaped = _end(database, "reap", now, recurring)
     publish(database, (emit.row_event("dead", record, error_type="WorkerDied") for record in reaped))
     return reaped
 
 
-def _expire(database: Database, now: datetime | None) -> int:
+def _expire(database: Database, now: datetime | None, recurring: list[Record]) -> int:
     """End jobs that have expired before they started, in batches; return their number."""
     began, count = monotonic(), 0
     while monotonic() - began < MAX_EXPIRE_SECONDS:
-        ended = _end(database, "expiring_recurring", "expire", now)
+        ended = _end(database, "expire", now, recurring)
         publish(database, (emit.row_event("expired", record) for record in ended))
         count += len(ended)
         if len(ended) < MAX_REAPED:
             break
+        recurring = _find_recurring(database, now)
     return count
 
 
@@ -207,10 +193,10 @@ def _check(database: Database, what: Literal["batches", "predecessors"]) -> None
 
 
 def _end(
-    database: Database, recurring_statement: str, statement: str, now: datetime | None
+    database: Database, statement: str, now: datetime | None, recurring: list[Record]
 ) -> tuple[Record, ...]:
     """End a batch of jobs; recurring ones get their next occurrence, whose time is computed first."""
-    recurring = database.run(recurring_statement, limit=MAX_REAPED, now=now)
+    recurring = [each for each in recurring if each["statement"] == statement]
     nexts = [next_of(each["every"], each["zone"], each["nominal"], each["now"])[0] for each in recurring]
     ids = [each["id"] for each in recurring]
     return tuple(database.run(statement, limit=MAX_REAPED, now=now, ids=ids, nexts=nexts))
@@ -243,8 +229,3 @@ class WorkerMaintenance:
             Steps().run("raise the floors", lambda: _raise_floors(database))
             self.raised = monotonic()
         return None
-
-
-def check_health(database: Database) -> Health:
-    """Return the database's health. The cost does not depend on the length of the queue."""
-    return Health(**database.run("health")[0])

@@ -85,7 +85,7 @@ def _measure(database: Database, maintained: Mapping[str, int]) -> None:
     if not hooks.take_figures():
         return
     # Imported only when used, as in `work`.
-    from minutehand.maintenance import check_health
+    from minutehand.queries.health import check_health
 
     figures = dict(maintained)
     for measure in (_count_due, lambda database: check_health(database).figures()):

@@ -134,7 +134,7 @@ def test_value_that_no_tick_can_use_is_rejected(direct_queue: Queue, poison: Lit
     "broken",
     [
         "cancel_lapsed",
-        "spent_recurring",
+        "ending_recurring",
         "reap",
         "due_schedules",
         "raise_floor",

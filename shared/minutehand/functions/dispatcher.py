@@ -17,8 +17,8 @@ from minutehand.errors import DatabaseError, MinutehandError
 from minutehand.events.hooks import call_with_figures
 from minutehand.fan_out import FanOut
 from minutehand.invocations.forwarding import forward
-from minutehand.maintenance import check_health
 from minutehand.offer import withdraw
+from minutehand.queries.health import check_health
 from minutehand.settings import code_version, read_settings, sleeps
 from minutehand.settings.table import HANDLERS, MODE, SCHEDULES
 from minutehand.tick import Tick, tick

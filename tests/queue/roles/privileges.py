@@ -21,11 +21,11 @@ WORKER = """
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """
-    check_claim count_finished count_jobs count_upcoming due_schedules encrypted_payloads expiring_recurring
+    check_claim count_finished count_jobs count_upcoming due_schedules encrypted_payloads ending_recurring
     failed_of_batch fire_now first_visible get get_batches get_by_key get_schedule get_states get_unfinished
     histogram list_controls list_batches list_enqueued list_firings list_jobs list_installed list_newer_jobs
     list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule replace_schedule_payload
-    replay save_schedule spent_recurring stats today unfinished_of_batch withdraw_ahead get_pause_of_everything
+    replay save_schedule stats today unfinished_of_batch withdraw_ahead get_pause_of_everything
     finished_work why_controls why_earliest why_failing why_group why_line why_pace why_served
     why_awaited
     find_ids near_ids paused_due top_failing top_jobs

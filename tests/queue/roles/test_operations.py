@@ -13,10 +13,11 @@ from minutehand.attempts.in_turn import run_jobs
 from minutehand.claim import claim
 from minutehand.errors import ForbiddenError
 from minutehand.handlers import HandlerTable
-from minutehand.maintenance import check_health, run_maintenance
+from minutehand.maintenance import run_maintenance
 from minutehand.operations.defaults import Defaults, list_defaults, set_defaults
 from minutehand.operations.deletion import count_finished, delete_finished
 from minutehand.operations.jobs import cancel, promote, reschedule, retry
+from minutehand.queries.health import check_health
 from minutehand.queries.jobs import get, list_jobs, stats
 from minutehand.schema.migrate import check_schema
 from tests import servers

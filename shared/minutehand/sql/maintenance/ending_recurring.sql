@@ -1,0 +1,12 @@
+-- Returns the recurring jobs among those to reap and those to expire: the next time of each is computed first.
+(select 'reap' as statement, id, every, zone, coalesce(nominal, run_at) as nominal, coalesce(%(now)s, clock_timestamp()) as now
+   from minutehand.jobs_live
+  where attempts >= max_attempts and visible <= coalesce(%(now)s, now()) and every is not null
+  order by visible
+  limit %(limit)s)
+ union all
+(select 'expire', id, every, zone, coalesce(nominal, run_at), coalesce(%(now)s, clock_timestamp())
+   from minutehand.jobs_live
+  where expires_at is not null and attempts = 0 and expires_at <= coalesce(%(now)s, now()) and every is not null
+  order by expires_at
+  limit %(limit)s)

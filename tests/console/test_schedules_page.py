@@ -1,5 +1,6 @@
 """Schedules: their next occurrences in two time zones, firings, and their changes after a preview."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 
@@ -16,7 +17,7 @@ STORED = schedules.Schedule(
     "0 8 * * mon",
     NewJob(
         "report",
-        {"n": 12345678901234567890},
+        {"n": 12345678901234567890, "x": 1.0},
         priority=9,
         retry=Retry(min=timedelta(seconds=7)),
         headers={"a": "b"},
@@ -65,7 +66,11 @@ def test_schedule_is_edited_after_a_preview_in_two_zones(page: Page, serve: Serv
     dialog.get_by_role("button", name="Save").click()
     expect(dialog).to_have_count(0)
 
-    assert schedules.get(db, NAME).schedule == replace(STORED, every="0 9 * * tue")
+    saved = schedules.get(db, NAME).schedule
+    assert saved == replace(STORED, every="0 9 * * tue")
+    assert json.dumps(saved.job.payload) == json.dumps(STORED.job.payload), (
+        "The number 1.0 must not become 1."
+    )
 
 
 def test_schedule_is_added(page: Page, serve: Serve, db: Database) -> None:

@@ -77,10 +77,10 @@ function noteTime(header) {
   skew = Math.abs(difference) > SKEW_MS ? difference : 0;
 }
 
-// Keeps every digit of a number if the browser supports JSON.rawJSON.
+// Keeps a number as it is written, such as 1.0, if the browser supports JSON.rawJSON.
 function exactly(key, value, context) {
-  const unsafe = typeof value === "number" && !Number.isSafeInteger(value);
-  return unsafe && context?.source && JSON.rawJSON ? JSON.rawJSON(context.source) : value;
+  const differs = typeof value === "number" && context?.source !== String(value);
+  return differs && context?.source && JSON.rawJSON ? JSON.rawJSON(context.source) : value;
 }
 
 function parse(text, reviver) {

@@ -8,6 +8,7 @@ import pytest
 
 from minutehand import NewJob, schedules
 from minutehand.kinds import registry
+from minutehand.operations.controls import list_controls
 from minutehand.schedules import Schedule
 from tests.functions.fleet import Fleet
 
@@ -102,3 +103,17 @@ def _moved(fleet: Fleet) -> str:
     (row,) = fleet.database.run("get_schedule", name="often")
     then = (row["next"] - timedelta(hours=1)).isoformat()
     return json.dumps([{"tenant": "", "name": "often", "next": then, "wake": then}])
+
+
+def test_first_tick_installs_declared_limits(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A list LIMITS in the module of the schedules; with none, the limits of the last deploy are removed."""
+    text = "from minutehand.operations.declared import Limit\nLIMITS = [Limit(limit=2, queue='mail')]\nSCHEDULES = []"
+    (tmp_path / "with_limits.py").write_text(text)
+    (tmp_path / "without_limits.py").write_text("SCHEDULES = []")
+    monkeypatch.syspath_prepend(tmp_path)
+    for module, scopes in [("with_limits", ["queue mail"]), ("without_limits", [])]:
+        monkeypatch.setenv("MINUTEHAND_SCHEDULES", f"{module}:SCHEDULES")
+        fleet.tick()
+        assert [each.scope for each in list_controls(fleet.database)] == scopes

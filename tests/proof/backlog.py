@@ -26,6 +26,7 @@ from backlog_values import (
     FILTERS,
     JOB_OPTIONS,
     OF_A_QUEUE,
+    OF_LIMITS,
     of_the_console,
 )
 
@@ -134,7 +135,7 @@ class Stock:
             "prune_firings": {"now": None, "keep": timedelta(days=60), "limit": 1000},
             "get_schedule": {"name": "schedule 7"},
             "list_schedules": {"source": None, "limit": 100, "after_tenant": "", "after_name": "schedule 5"},
-            "list_installed": {},
+            **OF_LIMITS,
             "list_queues": {"after": "m", "limit": 100},
             "list_controls": {"after": None, "limit": 100},
             "list_firings": {"name": "schedule 7", "before": None, "limit": 50},
@@ -234,7 +235,6 @@ class Stock:
             "advance_settled": {"now": None, "pause": timedelta()},
             "why_actor": named,
             "why_controls": named,
-            "why_group": {"queue": "default", "tenant": "", "group": "a"},
             "why_line": {"queue": "default", "id": self.due[0], "priority": 5, "limit": 10_000}
             | {"visible": datetime.now(UTC)},
             "withdraw": {"ids": list(self.offered), "acks": list(self.offered.values())},

@@ -25,6 +25,16 @@ JOB_OPTIONS = """
     queue group run_at delay priority max_attempts retry timeout headers every zone personal tenant unique_while
     unique_for debounce debounce_max throttle id expires on_dead batch after after_failure
 """
+OF_LIMITS: dict[str, Any] = {
+    "list_installed": {},
+    "why_group": {"queue": "default", "tenant": "", "group": "a"},
+    "list_installed_limits": {
+        "source": "code",
+        "scopes": '[{"queue": "mail", "kind": "", "key": "", "group": "", "tenant": "", "per": "group"}]',
+    },
+    "note_source": dict.fromkeys(["tenant", "kind", "key", "group", "per"], "")
+    | {"queue": "mail", "source": "code", "hash": "1"},
+}
 AT_A_TIME = """
     delete_batches forget_times prune_groups prune_rates raise_floor remove_lanes start_sweep start_tick
     sweep

@@ -68,6 +68,8 @@ PAGES = {
     "list_retention": 5,
     "start_tick": 40,
     "lock_schedules": 5,
+    "list_installed_limits": 50,
+    "note_source": 50,
     "max_result": 10,
     "make_days": 100,
     "migration_files": 5,

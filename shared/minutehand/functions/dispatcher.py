@@ -24,6 +24,7 @@ from minutehand.settings.table import HANDLERS, MODE, SCHEDULES
 from minutehand.tick import Tick, tick
 
 if TYPE_CHECKING:
+    from minutehand.operations.declared import InstalledLimits
     from minutehand.schedules import Installed
 
 # Seconds of the function's time reserved for withdrawing offers that were not sent.
@@ -112,14 +113,28 @@ def install_declared(place: str, handlers: tuple[str, ...]) -> "Installed":
     return install(default_database(), schedules, "deploy", version=code_version())
 
 
+@cache
+def install_limits(place: str) -> "InstalledLimits":
+    """Install the list LIMITS of the module with the schedules; once per environment."""
+    from minutehand.operations.declared import install, load
+
+    return install(default_database(), load(place.partition(":")[0]), "deploy")
+
+
 def _try_to_install() -> None:
+    place, handlers = SCHEDULES.read(), HANDLERS.read()
+    if place or handlers:
+        _try_to("schedules", lambda: install_declared(place, handlers))
+    if place:
+        _try_to("limits", lambda: install_limits(place))
+
+
+def _try_to(what: str, install: Callable[[], object]) -> None:
     try:
-        place, handlers = SCHEDULES.read(), HANDLERS.read()
-        if place or handlers:
-            install_declared(place, handlers)
+        install()
     # Any error, since the module is the team's code. The tick goes on; the next tick tries again.
     except Exception as error:
-        logger.error("schedules are not installed", extra={"reason": str(error)})
+        logger.error(f"{what} are not installed", extra={"reason": str(error)})
 
 
 def check() -> dict[str, Any]:

@@ -5534,6 +5534,8 @@ CREATE TABLE minutehand.controls (
     break_after integer,
     break_for interval,
     limited boolean GENERATED ALWAYS AS ((num_nonnulls(max_running, rate, in_order, break_after) > 0)) STORED,
+    source minutehand.source,
+    hash minutehand.label,
     CONSTRAINT break_after_is_at_least_1 CHECK (((break_after >= 1) AND (break_after <= 1000000))),
     CONSTRAINT break_is_bounded CHECK (((break_for >= '00:00:01'::interval) AND (break_for <= '31 days'::interval))),
     CONSTRAINT breaker_is_of_groups CHECK (((num_nonnulls(break_after, break_for) = ANY (ARRAY[0, 2])) AND ((break_after IS NULL) OR (((kind)::text = ''::text) AND ((key)::text = ''::text) AND ((per = 'group'::text) OR (("group")::text <> ''::text)))))),

@@ -29,7 +29,7 @@ WORKER_AND_OPERATORS = """
     finished_work why_controls why_earliest why_failing why_group why_line why_pace why_served
     why_awaited
     find_ids near_ids paused_due top_failing top_jobs
-    failing_kinds get_listed history_bound late_jobs newest_depths
+    list_installed_limits failing_kinds get_listed history_bound late_jobs newest_depths
 """
 BOTH_OPERATORS = """
     cancel cancel_running delete delete_finished delete_upcoming durations edit failures find_finished find_served
@@ -39,7 +39,8 @@ BOTH_OPERATORS = """
 """
 OPERATOR = """
     recall_offers end_control examine_queue get_keep_until_archived hold_ticks list_defaults list_retention set_limit
-    set_pause set_share end_share list_shares set_defaults set_keep_until_archived set_queue_defaults set_retention
+    note_source set_pause set_share end_share list_shares set_defaults set_keep_until_archived set_queue_defaults
+    set_retention
 """
 
 # The roles that may run each statement. The owner may run all.

@@ -7,10 +7,13 @@ import click
 
 from minutehand.cli.actor import actor
 from minutehand.cli.options import open_database
+from minutehand.cli.output import print_message, put_json
 from minutehand.cli.scope import per_option, put_control, scope_options
 from minutehand.cli.values import duration
 from minutehand.model.control import ON_DEAD
 from minutehand.operations import controls
+from minutehand.operations.declared import install as install_limits
+from minutehand.operations.declared import load
 
 
 def _pause(context: click.Context, option: click.Parameter, value: str | None) -> timedelta | None:
@@ -36,9 +39,17 @@ def _pause(context: click.Context, option: click.Parameter, value: str | None) -
 )
 @click.option("--break-for", callback=_pause, help="How long it pauses; then one job at a time starts.  [1m]")
 @click.option("--reason", help="Reason, shown in `controls` and the audit trail.")
+@click.option(
+    "--install",
+    metavar="MODULE[:NAME]",
+    help="Make the limits of --source exactly those that this list declares.",
+)
+@click.option("--source", default="code", show_default=True, help="With --install: name of the source.")
 @per_option
 @scope_options
-def limit(jobs: int | None, rate: str | None, form: str, **options: Any) -> None:
+def limit(
+    jobs: int | None, rate: str | None, form: str, install: str | None, source: str, **options: Any
+) -> None:
     """Limit a queue, kind, key, group or tenant to this number of JOBS offered or running at once.
 
     With several names, the limit is for the jobs that match all of them. With --per, it is for each group, key or
@@ -52,11 +63,27 @@ def limit(jobs: int | None, rate: str | None, form: str, **options: Any) -> None
       minutehand limit 1 --per group --queue orders --in-order --on-dead block
       minutehand limit --per group --queue sync --break-after 5 --break-for 2m
       minutehand limit 10 --group customer-4711 --queue sync
+      minutehand limit --install shop.limits:LIMITS --source shop
     """
+    if install is not None:
+        _install(install, source, form, [jobs, rate, *options.values()])
+        return
     starts, period = (None, None) if rate is None else _rate(rate)
     with open_database() as database:
         control = controls.limit(database, jobs, **options, rate=starts, period=period, actor=actor())
         put_control(control, form)
+
+
+def _install(place: str, source: str, form: str, others: list[Any]) -> None:
+    if any(each not in (None, "") for each in others):
+        raise click.UsageError("--install must not have other options than --source")
+    declared = load(place)
+    with open_database() as database:
+        installed = install_limits(database, declared, source)
+    if form == "json":
+        put_json(installed)
+    else:
+        print_message(", ".join(f"{len(scopes)} {outcome}" for outcome, scopes in vars(installed).items()))
 
 
 def _rate(text: str) -> tuple[int, timedelta]:

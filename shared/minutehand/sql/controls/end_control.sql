@@ -11,6 +11,7 @@ with was as materialized (
            period = case when not %(limit)s then c.period end, burst = case when not %(limit)s then c.burst end,
            in_order = case when not %(limit)s then c.in_order end, on_dead = case when not %(limit)s then c.on_dead end,
            break_after = case when not %(limit)s then c.break_after end, break_for = case when not %(limit)s then c.break_for end,
+           source = case when not %(limit)s then c.source end, hash = case when not %(limit)s then c.hash end,
            changed = clock_timestamp()
       from was
      where (c.tenant, c.queue, c.kind, c.key, c.group, c.per) = (was.tenant, was.queue, was.kind, was.key, was.group, was.per)

@@ -1,5 +1,6 @@
 """Why, for jobs with a group and under rates: which rule holds a job back, until when, and what to do."""
 
+import shlex
 from uuid import UUID
 
 import pytest
@@ -142,6 +143,16 @@ def test_why_names_the_rule_that_holds_the_job_back(queue: Queue, case: Case) ->
     assert (answer.reason, case.sentence in answer.sentence) == (case.reason, True), answer.sentence
     assert case.next_step in answer.next_step
     assert bool(answer.next_step) == bool(case.next_step)
+
+
+def test_why_quotes_the_name_of_a_group_in_commands(queue: Queue) -> None:
+    queue.sql(TICKED)
+    limit(queue.database, 1, per="group", in_order=True, on_dead="block")
+    finish(queue.claimed(group="a & b"), Failed(ERROR, final=True))
+    waiting = queue.enqueue(group="a & b")
+    words = shlex.split(why(queue.database, waiting).next_step.partition("it: ")[2])
+
+    assert words == ["minutehand", "unblock", "a & b", "--queue", "default"]
 
 
 def test_why_has_the_evidence_of_an_open_breaker(queue: Queue) -> None:

@@ -7,9 +7,11 @@ from uuid import UUID
 
 import pytest
 
+from minutehand.finish import finish
 from minutehand.queries.why import why, why_latest
 from minutehand.queries.why.evidence import MANY
 from tests.queue.stage import Queue
+from tests.queue.test_after_failure import DEAD
 from tests.queue.test_why import (
     TICKED,
     behind,
@@ -22,6 +24,7 @@ from tests.queue.test_why import (
     unclaimed,
     unserved,
 )
+from tests.queue.test_why_groups import blocked, full_group, in_order, open_breaker, rated, slowed
 
 PAGE = Path(__file__).parents[2] / "docs" / "runbooks" / "late.md"
 
@@ -75,9 +78,21 @@ def many(queue: Queue) -> UUID:
     return storm(queue, MANY)
 
 
+def successor(queue: Queue) -> UUID:
+    return queue.enqueue(after=[queue.enqueue()])
+
+
+def successor_of_dead(queue: Queue) -> UUID:
+    job = queue.claimed()
+    waiting = queue.enqueue(after=[job.id], after_failure="wait")
+    finish(job, DEAD)
+    return waiting
+
+
 # A job in each state that the page has a row for, in the order of the rows.
 ARRANGED: tuple[Callable[[Queue], UUID], ...] = (
-    *(silent, throttled, limited, full, many, behind, unserved, unclaimed, stopped, following),
+    *(silent, throttled, limited, full_group, blocked, open_breaker, slowed, in_order, rated),
+    *(successor, successor_of_dead, full, many, behind, unserved, unclaimed, stopped, following),
 )
 
 
@@ -96,6 +111,7 @@ def test_runbook_has_a_row_for_each_arranged_fault() -> None:
 def test_runbook_quotes_the_sentence_of_a_fault(
     queue: Queue, quote: str, arrange: Callable[[Queue], UUID]
 ) -> None:
+    queue.sql(TICKED)
     answer = why(queue.database, arrange(queue))
 
     pattern = ".*".join(map(re.escape, quote.split("...")))

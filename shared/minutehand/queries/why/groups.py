@@ -1,6 +1,7 @@
 """What holds back the group of a due job: a dead job, a breaker, RetryAfter, or its order."""
 
 from datetime import tzinfo
+from shlex import quote
 
 from minutehand.queries.why.evidence import Evidence, Found
 from minutehand.queries.why.words import time_in
@@ -16,7 +17,7 @@ def _blocked(known: Evidence, zone: tzinfo) -> Found | None:
         f"Its group {row.group} runs in order, and has been blocked since {time_in(group.dead_since, zone)}, "
         f"because job {group.dead} is dead.",
         f"minutehand retry {group.dead}; to go on without it: "
-        f"minutehand unblock {row.group} --queue {row.queue}{tenant}",
+        f"minutehand unblock {quote(row.group or '')} --queue {row.queue}{tenant}",
         {"group": row.group, "dead": str(group.dead), "since": group.dead_since},
     )
 
@@ -52,7 +53,8 @@ def _slowed(known: Evidence, zone: tzinfo) -> Found | None:
 
 def _failing(known: Evidence) -> str:
     row = known.row
-    return f"to see the error: minutehand ls --queue {row.queue} --group {row.group} --state retrying --state dead"
+    jobs = f"--queue {row.queue} --group {quote(row.group or '')}"
+    return f"to see the error: minutehand ls {jobs} --state retrying --state dead"
 
 
 def _ordered(known: Evidence, zone: tzinfo) -> Found | None:

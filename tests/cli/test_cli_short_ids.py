@@ -35,6 +35,7 @@ VERBS = [
     ["audit", "--job"],
     ["events", "--job"],
     ["ls", "--before"],
+    ["enqueue", "echo", "--after"],
 ]
 
 

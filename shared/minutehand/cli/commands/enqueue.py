@@ -9,11 +9,12 @@ from click.core import ParameterSource
 
 from minutehand.cli import text
 from minutehand.cli.enqueue_file import enqueue_file
+from minutehand.cli.ids import GivenId, full_job_id
 from minutehand.cli.kinds import check_against_project, complete_kinds, warn_of_unknown
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import put_json
 from minutehand.cli.retry_options import retry_of, retry_options
-from minutehand.cli.values import duration, job_or_kind, named_headers, option_time, parse_json
+from minutehand.cli.values import duration, job_id, job_or_kind, named_headers, option_time, parse_json
 from minutehand.cli.values import zone as zone_of
 from minutehand.enqueue import enqueue as enqueue_one
 from minutehand.model.enqueued import Enqueued
@@ -67,7 +68,9 @@ RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
     "--on-dead", metavar="JOB", type=job_or_kind, help="Create this job if the job dies: a kind, or JSON."
 )
 @click.option("--batch", type=click.UUID, help="Add the job to this batch.")
-@click.option("--after", type=click.UUID, multiple=True, help="Run when this job has ended; repeatable.")
+@click.option(
+    "--after", metavar="ID", type=job_id, multiple=True, help="Run when this job has ended; repeatable."
+)
 @click.option(
     "--after-failure",
     type=click.Choice(["cancel", "run", "wait"]),
@@ -127,6 +130,7 @@ def _enqueue_one(
     at: str | None,
     delay: timedelta | None,
     headers: tuple[str, ...],
+    after: tuple[GivenId, ...],
     **options: Any,
 ) -> None:
     if at is not None and delay is not None:
@@ -136,11 +140,11 @@ def _enqueue_one(
         "delay": delay,
         "retry": retry_of(**{name: options.pop(name) for name in RETRY}),
         "headers": named_headers(headers),
-        "after": options["after"] or None,
     }
     value = _payload(payload)
     warn_of_unknown(kind)
     with open_database() as database:
+        options["after"] = [full_job_id(database, each) for each in after] or None
         enqueued = enqueue_one(kind, value, **options, connection=database)
         if form == "table":
             now = clock(database)

@@ -51,6 +51,7 @@ VALUES: dict[str, list[LiteralString]] = {
     "interval": ["'-178000000 years'", "'178000000 years'", "'-1 microsecond'", "'0'", "'infinity'"],
     "bool": ["true", "false"],
     "uuid": ["'00000000-0000-0000-0000-000000000000'"],
+    "uuid[]": ["'{}'", "'{null}'", "'{00000000-0000-0000-0000-000000000000}'"],
 }
 # A row of each table that pages show; `%s` is the number of the row.
 ROWS: dict[str, LiteralString] = {

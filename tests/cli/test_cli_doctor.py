@@ -19,7 +19,7 @@ def test_doctor_prints_every_check_and_advice_for_problems(run, fresh_database):
     assert checks == [*DATABASE_CHECKS]
     place = lines.index("problem  autovacuum     autovacuum is off on this server")
     assert lines[place + 1].strip().startswith("do: set autovacuum and track_counts to on")
-    assert ended.stderr.decode() == "25 checks: 22 ok, 1 problem, 2 warnings.\n"
+    assert ended.stderr.decode() == "26 checks: 23 ok, 1 problem, 2 warnings.\n"
 
 
 def test_json_has_an_object_for_each_check(invoke, lines):

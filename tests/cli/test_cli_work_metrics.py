@@ -76,36 +76,47 @@ def families(port):
     return {family.name for family in text_string_to_metric_families(text)}
 
 
-def test_port_in_use_is_a_usage_error(execute, direct_database):
+def test_port_in_use_is_a_usage_error(execute, direct_database, tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        done = execute("work", "--drain", "--metrics-port", str(port), url=direct_database.url)
+        done = execute(
+            "work",
+            "--drain",
+            "--handlers",
+            str(tmp_path),
+            "--metrics-port",
+            str(port),
+            url=direct_database.url,
+        )
 
     assert done.returncode == 2
     assert f"127.0.0.1:{port} cannot be used".encode() in done.stderr
 
 
-def test_missing_client_of_prometheus_is_a_usage_error(execute, direct_database, monkeypatch):
+def test_missing_client_of_prometheus_is_a_usage_error(execute, direct_database, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     monkeypatch.delitem(sys.modules, "minutehand.cli.prometheus", raising=False)
 
-    done = execute("work", "--drain", "--metrics-port", "9464", url=direct_database.url)
+    done = execute(
+        "work", "--drain", "--handlers", str(tmp_path), "--metrics-port", "9464", url=direct_database.url
+    )
 
     assert done.returncode == 2
     assert b"install minutehand[prometheus]" in done.stderr
 
 
-def test_address_of_ipv6_is_a_valid_one(execute, direct_database, port):
+def test_address_of_ipv6_is_a_valid_one(execute, direct_database, port, tmp_path):
     options = ["--metrics-host", "::1", "--metrics-port", str(port)]
-    done = execute("work", "--drain", *options, url=direct_database.url)
+    done = execute("work", "--drain", "--handlers", str(tmp_path), *options, url=direct_database.url)
 
     assert f"metrics at http://[::1]:{port}/metrics".encode() in done.stderr
 
 
-def test_ports_of_all_processes_must_exist(execute, direct_database):
-    done = execute("work", "--processes", "3", "--metrics-port", "65534", url=direct_database.url)
+def test_ports_of_all_processes_must_exist(execute, direct_database, tmp_path):
+    options = ["--handlers", str(tmp_path), "--processes", "3", "--metrics-port", "65534"]
+    done = execute("work", *options, url=direct_database.url)
 
     assert done.returncode == 2
     assert b"3 processes need ports up to 65536, but the highest is 65535" in done.stderr

@@ -104,9 +104,9 @@ def test_doctor_exits_with_0_for_warnings_and_1_for_problems(
         endings.append((ended.exit_code, ended.stderr))
 
     assert endings == [
-        (0, "25 checks: 25 ok.\n"),
-        (0, "25 checks: 24 ok, 1 warning.\n"),
-        (1, "25 checks: 23 ok, 1 problem, 1 warning.\n"),
+        (0, "26 checks: 26 ok.\n"),
+        (0, "26 checks: 25 ok, 1 warning.\n"),
+        (1, "26 checks: 24 ok, 1 problem, 1 warning.\n"),
     ]
 
 

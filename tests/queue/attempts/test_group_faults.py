@@ -74,14 +74,16 @@ def test_outer_transaction_takes_no_outcomes_of_other_jobs(direct_queue: Queue) 
 def test_outcome_that_cannot_be_written_does_not_stop_others(direct_queue: Queue) -> None:
     jobs = claim_all(direct_queue, 5)
     locked = min(jobs, key=lambda job: job.id.int)
+    ran: list[Job] = []
     with closing(impatient(direct_queue)) as database, psycopg.connect(direct_queue.url) as other:
         for job in jobs:
             job.lease.database = database
         other.execute("select from minutehand.jobs where id = %s for update", [locked.id])
         with pytest.raises(BusyError):
-            run(jobs, lambda _payload: None)
+            run(jobs, lambda _payload, job: ran.append(job))
 
-    assert [job for job in jobs if states(direct_queue, [job]) != ["done"]] == [locked]
+    # On a slow machine, the group is written before the last job has run, and no further one starts.
+    assert [job.id for job in ran if states(direct_queue, [job]) != ["done"]] == [locked.id]
 
 
 def test_outcome_is_kept_if_the_server_gives_up_once(direct_queue: Queue) -> None:

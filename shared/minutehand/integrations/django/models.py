@@ -5,6 +5,8 @@ from typing import Any, NoReturn
 from django.db import models
 from django.db.models.expressions import RawSQL
 
+from minutehand.model.calendar import WAITING
+
 
 def refuse(*_arguments: Any, **_options: Any) -> NoReturn:
     """Raise TypeError: jobs change through their own functions, which check states and record an audit trail."""
@@ -53,6 +55,11 @@ class Job(models.Model):
 
     objects = JobManager()
     save_base = delete = refuse
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for jobs of `after` that have not ended."""
+        return bool(self.state == "scheduled" and self.visible == WAITING)
 
     class Meta:
         """The table, which Django neither creates nor changes."""

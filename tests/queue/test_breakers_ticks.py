@@ -5,8 +5,12 @@ from uuid import uuid4
 
 import pytest
 
+from minutehand.finish import finish
+from minutehand.model.outcome import Snoozed
+from minutehand.operations.audit import list_audit
+from minutehand.operations.controls import unblock
 from tests.queue.logins import Login
-from tests.queue.stage import Queue
+from tests.queue.stage import LONG, Queue
 from tests.queue.tenants.stage import query_as
 from tests.queue.test_breakers import OVER, PAUSE, broken, declare, fail, fill
 
@@ -72,3 +76,26 @@ def test_tenant_sees_no_hold_of_another_tenants_group(login: Login, queue: Queue
 
     assert query_as(login("tenant"), "a", hold) == []
     assert len(query_as(login("tenant"), "b", hold)) == 1
+
+
+@pytest.mark.every_server
+def test_unblock_ends_the_wait_of_retry_after(queue: Queue) -> None:
+    """Not that of a breaker."""
+    declare(queue, after=1)
+    fill(queue, 1)
+    fill(queue, 1, "b")
+    failing, other = queue.take(2)
+    fail(failing, hold=PAUSE)
+    finish(other, Snoozed(LONG))
+    queue.sql("""insert into minutehand.breakers (queue, tenant, "group", slow_until)
+                 values ('default', '', 'b', now() + interval '1 day')""")
+    fill(queue, 1)
+    fill(queue, 1, "b")
+    assert queue.take(5) == []
+    assert [unblock(queue.database, "b", actor="ann") for _ in range(2)] == [True, False]
+    assert [job.group for job in queue.take(5)] == ["b"]
+    assert unblock(queue.database, "a")
+
+    assert queue.take(5) == []
+    facts = list_audit(queue.database)[1].facts
+    assert (facts["group"], facts["jobs"], facts["retry_after"]) == ("b", 0, True)

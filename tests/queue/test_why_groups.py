@@ -122,7 +122,7 @@ CASES = [
         slowed,
         "retry_after",
         "group acme raised RetryAfter; no job of the group starts before",
-        "--group acme",
+        "minutehand unblock acme --queue default",
     ),
     Case(
         blocked,

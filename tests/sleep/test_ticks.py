@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from minutehand import Database, NewJob, Retry, enqueue
+from minutehand import Database, NewJob, Retry, RetryAfter, enqueue
 from minutehand.claim import claim
 from minutehand.errors import UnreachableError
 from minutehand.handlers import HandlerTable
@@ -41,7 +41,11 @@ def fail(job: Any) -> None:
     raise RuntimeError("planned")
 
 
-HANDLERS = HandlerTable({"echo": lambda job: None, "fail": fail})
+def busy(job: Any) -> None:
+    raise RetryAfter(5 * HOUR)
+
+
+HANDLERS = HandlerTable({"echo": lambda job: None, "fail": fail, "busy": busy})
 
 
 class Stage:
@@ -165,6 +169,20 @@ def test_waiting_jobs_are_ticked_every_minute(stage: Stage) -> None:
     assert len(stage.tick()) == 1
 
     assert stage.alarms("wake")[-1] == NOON + 2 * MINUTE
+
+
+def test_group_that_is_unblocked_has_an_alarm(stage: Stage) -> None:
+    """Without it, its jobs would wait for the end of the time that RetryAfter asked for."""
+    for kind in ("busy", "echo"):
+        stage.enqueue(kind, group="a")
+    stage.go(NOON + MINUTE)
+    (event,) = stage.tick()
+    stage.work(event)
+    assert stage.alarms("wake")[-1] >= NOON + 5 * HOUR
+    stage.go(NOON + 3 * MINUTE)
+    assert controls.unblock(stage.database, "a")
+
+    assert NOON + 4 * MINUTE in stage.alarms("wake")
 
 
 def test_first_tick_of_the_mode_requests_the_alarms_of_earlier_jobs(

@@ -150,15 +150,21 @@ async def unlimit(
 async def unblock(
     executor: Executor, group: str, *, queue: str = "default", tenant: str = "", actor: str | None = None
 ) -> bool:
-    """Let an ordered group continue that a dead job blocks; return whether there was one. The job stays dead."""
+    """Let a group continue that a dead job blocks, or that waits because of `RetryAfter`; return whether it did.
+
+    The dead job stays dead. A breaker stays open.
+    """
     scope: dict[str, Any] = {"queue": queue, "tenant": tenant, "group": group}
 
     async def change() -> bool:
         async with executor.transaction():
-            jobs = [record["job"] for record in await executor.run("unblock_group", **scope)]
-            if jobs:
-                await audit.record(executor, "unblock", actor, **scope, jobs=len(jobs))
-        return bool(jobs)
+            ended = [record["job"] for record in await executor.run("unblock_group", **scope)]
+            if ended:
+                jobs = len(ended) - ended.count(None)
+                await audit.record(executor, "unblock", actor, **scope, jobs=jobs, retry_after=None in ended)
+            # The next alarm may be that of the end of the wait.
+            await request(executor, [NOW] if ended else [])
+        return bool(ended)
 
     return await executor.retry_on_conflict(change)
 

@@ -142,8 +142,8 @@ def with_rows_of_b(queue: Queue) -> dict[str, UUID]:
     ids |= {"batch": batch["id"], "due": queue.enqueue(tenant="b", queue="prompt")}
     queue.sql("update minutehand.dispatcher set capacity = 10, offer_ttl = interval '1 minute'")
     queue.sql(
-        """insert into minutehand.blocked_groups (queue, tenant, "group", job)
-           values ('other', 'b', 'blocked', gen_random_uuid())"""
+        """with b as (insert into minutehand.breakers values ('other', 'b', 'blocked', 0, null, null, '2099-01-01'))
+           insert into minutehand.blocked_groups values ('other', 'b', 'blocked', gen_random_uuid())"""
     )
     queue.sql(ROWS["schedules"], tenant="b")
     queue.sql(
@@ -221,7 +221,7 @@ ROWS_OF_B: dict[str, LiteralString] = {
     "jobs": "select * from minutehand.jobs where tenant = 'b' order by id",
     "attempts": "select * from minutehand.attempts where tenant = 'b'",
     "batches": "select * from minutehand.batches where tenant = 'b'",
-    "blocked groups": "select * from minutehand.blocked_groups where tenant = 'b'",
+    "blocked groups": "select * from minutehand.blocked_groups g, minutehand.breakers b where g.tenant = b.tenant",
     "events": "select * from minutehand.events where tenant = 'b' or job is not null",
     "schedules": "select * from minutehand.schedules where tenant = 'b'",
     "firings": "select * from minutehand.firings",

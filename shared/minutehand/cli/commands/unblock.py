@@ -1,4 +1,4 @@
-"""`minutehand unblock`: let a group continue that a dead job blocks."""
+"""`minutehand unblock`: let a group continue that a dead job blocks, or that waits because of `RetryAfter`."""
 
 import click
 
@@ -15,7 +15,9 @@ from minutehand.operations import controls
 @output_option("table", "json")
 @connection_options
 def unblock(group: str, queue: str, tenant: str, form: str) -> int:
-    """Let an ordered GROUP continue that a dead job blocks. The dead job stays dead.
+    """Let a GROUP continue that a dead job blocks, or that waits because a handler raised RetryAfter.
+
+    The dead job stays dead. A breaker stays open.
 
     \b
     Examples:
@@ -26,5 +28,9 @@ def unblock(group: str, queue: str, tenant: str, form: str) -> int:
     if form == "json":
         put_json({"ended": ended})
     else:
-        print_message("The group continues." if ended else "No dead job blocked this group.")
+        print_message(
+            "The group continues."
+            if ended
+            else "No dead job blocked this group, and it did not wait because of RetryAfter."
+        )
     return 0 if ended else 1

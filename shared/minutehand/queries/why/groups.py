@@ -11,13 +11,11 @@ def _blocked(known: Evidence, zone: tzinfo) -> Found | None:
     row, group = known.row, known.group
     if group is None or group.dead is None:
         return None
-    tenant = f" --of-tenant {row.tenant}" if row.tenant else ""
     return (
         "blocked",
         f"Its group {row.group} runs in order, and has been blocked since {time_in(group.dead_since, zone)}, "
         f"because job {group.dead} is dead.",
-        f"minutehand retry {group.dead}; to go on without it: "
-        f"minutehand unblock {quote(row.group or '')} --queue {row.queue}{tenant}",
+        f"minutehand retry {group.dead}; to go on without it: {_unblock(known)}",
         {"group": row.group, "dead": str(group.dead), "since": group.dead_since},
     )
 
@@ -46,9 +44,15 @@ def _slowed(known: Evidence, zone: tzinfo) -> Found | None:
         "retry_after",
         f"An attempt of its group {row.group} raised RetryAfter; no job of the group starts before "
         f"{time_in(group.until, zone)}.",
-        _failing(known),
+        f"{_failing(known)}; to start them now: {_unblock(known)}",
         {"group": row.group, "until": group.until},
     )
+
+
+def _unblock(known: Evidence) -> str:
+    row = known.row
+    tenant = f" --of-tenant {row.tenant}" if row.tenant else ""
+    return f"minutehand unblock {quote(row.group or '')} --queue {row.queue}{tenant}"
 
 
 def _failing(known: Evidence) -> str:

@@ -1,13 +1,25 @@
 -- Blocked groups: ordered groups that wait, because one of their jobs is dead.
 
--- Unblocks a group that dead jobs block; returns these jobs.
+-- Lets a group continue that dead jobs block, or that waits because a handler raised RetryAfter. Returns these jobs, and a null for
+-- the wait.
 create or replace function minutehand.unblock(in_queue text, of_tenant text, of_group text) returns setof uuid
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
-    delete from minutehand.blocked_groups g
-     where g.queue = in_queue and g.tenant = of_tenant and g.group = of_group
-       and (select minutehand.tenant_scope()) in ('', g.tenant)
-    returning g.job
+    with unblocked as (
+        delete from minutehand.blocked_groups g
+         where g.queue = in_queue and g.tenant = of_tenant and g.group = of_group
+           and (select minutehand.tenant_scope()) in ('', g.tenant)
+        returning g.job
+    ), continued as (
+        update minutehand.breakers b
+           set slow_until = null
+         where b.queue = in_queue and b.tenant = of_tenant and b.group = of_group and b.slow_until > clock_timestamp()
+           and (select minutehand.tenant_scope()) in ('', b.tenant)
+        returning null::uuid as job
+    )
+    select u.job from unblocked u
+     union all
+    select c.job from continued c
 $$;
 
 -- Forgets the blocks of groups whose order no limit declares any more, and those of which neither the dead job nor another one

@@ -88,7 +88,7 @@ def unblock_group(
     database: ConnectedToAll,
     actor: Actor,
 ) -> Json:
-    """Let an ordered group continue that a dead job blocks; the job stays dead."""
+    """Let a group continue that a dead job blocks, or that waits because of `RetryAfter`; the job stays dead."""
     return Json(
         {"ended": unblock(database, request.group, queue=request.queue, tenant=request.tenant, actor=actor)}
     )

@@ -5211,10 +5211,21 @@ CREATE FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
-    delete from minutehand.blocked_groups g
-     where g.queue = in_queue and g.tenant = of_tenant and g.group = of_group
-       and (select minutehand.tenant_scope()) in ('', g.tenant)
-    returning g.job
+    with unblocked as (
+        delete from minutehand.blocked_groups g
+         where g.queue = in_queue and g.tenant = of_tenant and g.group = of_group
+           and (select minutehand.tenant_scope()) in ('', g.tenant)
+        returning g.job
+    ), continued as (
+        update minutehand.breakers b
+           set slow_until = null
+         where b.queue = in_queue and b.tenant = of_tenant and b.group = of_group and b.slow_until > clock_timestamp()
+           and (select minutehand.tenant_scope()) in ('', b.tenant)
+        returning null::uuid as job
+    )
+    select u.job from unblocked u
+     union all
+    select c.job from continued c
 $$;
 
 CREATE FUNCTION minutehand.unblock_group() RETURNS trigger

@@ -203,7 +203,7 @@ def test_invalid_predecessors_are_refused(queue: Queue, options: Any, rule: str)
     with pytest.raises(InvalidJobError) as caught:
         queue.enqueue(**options)
     assert caught.value.rule == rule
-    assert queue.sql("select from minutehand.jobs") == []
+    assert queue.sql("select id from minutehand.jobs") == []
 
 
 def test_waiting_job_shows_its_own_time(queue: Queue) -> None:

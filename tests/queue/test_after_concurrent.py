@@ -7,7 +7,7 @@ from typing import Any, LiteralString
 import pytest
 from psycopg.errors import SerializationFailure
 
-from minutehand import Database
+from minutehand import Database, NewJob, enqueue_many
 from minutehand.claim import take
 from minutehand.enqueue import enqueue
 from minutehand.errors import ConflictError
@@ -112,6 +112,39 @@ def test_ends_of_a_group_wait_once_for_a_locked_successor(queue: Queue) -> None:
     assert leftovers(queue) == 0
 
 
+@pytest.mark.fault(
+    "functions/triggers", "where l.successor = old.id for update skip locked", "where l.successor = old.id"
+)
+def test_end_of_a_successor_does_not_deadlock_with_its_predecessor(queue: Queue) -> None:
+    """One session ends `first` and `third`, the other one `second` and `early`, which waited for `first`."""
+    first, second, third = queue.claimed(), queue.claimed(), queue.claimed()
+    successor = after(queue, second.id, third.id)
+    promote(queue.database, [after(queue, first.id, after_failure="wait")])
+    (early,) = queue.take()
+    early.lease.start()
+    one, other = begun(queue, "read committed"), begun(queue, "read committed")
+    assert finish(on(first, one), Done()).ending == "done"
+    assert finish(on(second, other), Done()).ending == "done"
+    assert queue.start(finish, on(early, other), Done()).result(LIMIT).ending == "done"
+    assert queue.start(finish, on(third, one), Done()).result(LIMIT).ending == "done"
+    one.connection.execute("commit")
+    other.connection.execute("commit")
+    maintain(queue)
+    assert (due(queue), leftovers(queue)) == ([successor], 0)
+
+
+@pytest.mark.fault("functions/predecessors", "when has_more then max_checks", "when false then max_checks")
+def test_tick_releases_thousands_of_successors(queue: Queue) -> None:
+    job = queue.claimed()
+    jobs = (NewJob("next", n, after=[job]) for n in range(3500))
+    assert len(list(enqueue_many(jobs, connection=queue.database))) == 3500
+    maintain(queue)
+    finish(job, Done())
+    maintain(queue)
+    (row,) = queue.sql("select count(*) as due from minutehand.jobs_live where visible <= now()")
+    assert (row["due"], leftovers(queue)) == (3500, 0)
+
+
 @pytest.mark.parametrize("operation", [cancel, delete, promote])
 def test_successor_that_changes_while_its_predecessor_ends(queue: Queue, operation: Operation) -> None:
     job = queue.claimed()
@@ -141,7 +174,7 @@ def test_successors_run_after_their_predecessors(queue: Queue, seed: int) -> Non
         maintain(queue)
         if not work(queue.database, Random(seed)):
             break
-    assert queue.sql("select from minutehand.jobs_live") == []
+    assert queue.sql("select id from minutehand.jobs_live") == []
     assert leftovers(queue) == 0
     assert queue.sql(EARLY) == []
 

@@ -90,7 +90,7 @@ def test_change_fails_if_it_cannot_be_recorded(queue: Queue) -> None:
             change()
 
     assert queue.row(job).state == "scheduled"
-    assert queue.sql("select from minutehand.controls") == []
+    assert queue.sql("select 1 from minutehand.controls") == []
 
 
 def test_trail_has_no_payload(queue: Queue) -> None:

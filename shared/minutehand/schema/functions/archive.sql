@@ -86,6 +86,7 @@ begin
        or not minutehand.in_the_lake(home, name, day) then
         return 'held';
     end if;
+    perform minutehand.release_dropped(home, name);
     execute format('lock table only minutehand.%I in access exclusive mode', home);
     execute format('alter table minutehand.%I detach partition minutehand.%I', home, name);
     execute format('drop table minutehand.%I', name);
@@ -123,6 +124,7 @@ begin
             return 'held';
         end if;
     end loop;
+    perform minutehand.release_dropped(home, name);
     execute format('lock table only minutehand.%I in access exclusive mode', home);
     execute format('alter table minutehand.%I detach partition minutehand.%I', home, name);
     execute format('alter table minutehand.%I rename to %I', name, name || '_old');

@@ -42,17 +42,6 @@ as $$
 declare
     absent text;
 begin
-    select coalesce(p.id::text, 'null') into absent
-      from minutehand.jobs_live s, unnest(s.after) p (id)
-     where s.id = any (successors)
-       and (p.id = any (successors)
-            -- The id of a job that was deleted.
-            or exists (select from minutehand.waits w where w.predecessor = s.id)
-            or not exists (select from minutehand.jobs j where j.id = p.id and (session_tenant = '' or j.tenant = s.tenant)))
-     limit 1;
-    if found then
-        perform minutehand.refuse('after_exists', format('job %s does not exist; enqueue a job before those that run after it', absent));
-    end if;
     with added as (
         insert into minutehand.waits (predecessor, successor)
         select distinct p.id, s.id
@@ -60,9 +49,23 @@ begin
          cross join unnest(s.after) p (id)
           join minutehand.jobs j on j.id = p.id
          where s.id = any (successors) and (j.deleted is null or j.failed and s.after_failure = 'wait')
+           and (session_tenant = '' or j.tenant = s.tenant)
         returning predecessor
     )
     insert into minutehand.predecessor_checks (job) select distinct predecessor from added;
+    -- After the insert: a job that was deleted before it is refused, and the check finds one that is deleted after it.
+    select coalesce(p.id::text, 'null') into absent
+      from minutehand.jobs_live s, unnest(s.after) p (id)
+     where s.id = any (successors)
+       and (p.id = any (successors)
+            -- The id of a job that was deleted.
+            or exists (select from minutehand.waits w where w.predecessor = s.id)
+            or not exists (select from minutehand.jobs j where j.id = p.id and (session_tenant = '' or j.tenant = s.tenant))
+               and not exists (select from minutehand.waits w where w.predecessor = p.id and w.successor = s.id))
+     limit 1;
+    if found then
+        perform minutehand.refuse('after_exists', format('job %s does not exist; enqueue a job before those that run after it', absent));
+    end if;
     update minutehand.jobs_live s
        set visible = case when given.failed is null then minutehand.while_waiting() else clock_timestamp() end,
            cancelling = minutehand.reason_of_failure(given.failed),
@@ -125,6 +128,18 @@ begin
 end
 $$;
 
+-- Stores checks of the jobs of a partition that is then dropped, which fires no trigger; see release_deleted.
+create or replace function minutehand.release_dropped(home text, name text) returns void
+language plpgsql volatile
+as $$
+begin
+    if home = 'jobs_done' then
+        execute format('insert into minutehand.predecessor_checks (job)
+                        select distinct w.predecessor from minutehand.waits w join minutehand.%I d on d.id = w.predecessor where d.failed', name);
+    end if;
+end
+$$;
+
 -- Stores checks of jobs that are deleted, for the next tick. Their successors cannot wait for a retry.
 create or replace function minutehand.release_deleted(jobs uuid[]) returns boolean
 language sql volatile
@@ -133,32 +148,40 @@ as $$
     select true
 $$;
 
--- Makes up to `max_checks` of the stored checks, the oldest first, and returns their number. A check that would have to wait is
--- stored again, after the others.
+-- Makes up to `max_checks` of the stored checks, the oldest first, for about a second. Returns their number, or `max_checks` if a job
+-- has more successors to release. A check that would have to wait is stored again, after the others.
 create or replace function minutehand.check_predecessors(max_checks integer) returns bigint
 language plpgsql volatile security definer set search_path = minutehand, pg_temp set lock_timeout = '100ms'
 as $$
 declare
     ids      bigint[];
     to_check uuid;
+    made     text;
+    checked  uuid[] := '{}';
+    has_more boolean := false;
 begin
     if not minutehand.sees_commits() then
         raise invalid_transaction_state using message = 'check_predecessors must run in an isolation level of read committed';
     end if;
     ids := array(select c.id from minutehand.predecessor_checks c order by c.id limit max_checks for update skip locked);
     for to_check in select distinct c.job from minutehand.predecessor_checks c where c.id = any (ids) order by 1 loop
-        if not minutehand.try_to_check_predecessor(to_check) then
+        -- The ends of jobs that were marked wait for this transaction.
+        exit when clock_timestamp() > statement_timestamp() + interval '1 second';
+        made := minutehand.try_to_check_predecessor(to_check);
+        if made <> 'made' then
             insert into minutehand.predecessor_checks (job) values (to_check);
         end if;
+        checked := checked || to_check;
+        has_more := has_more or made = 'more';
     end loop;
-    delete from minutehand.predecessor_checks c where c.id = any (ids);
-    return cardinality(ids);
+    delete from minutehand.predecessor_checks c where c.id = any (ids) and c.job = any (checked);
+    return case when has_more then max_checks else cardinality(ids) end;
 end
 $$;
 
--- Marks a job as awaited, or releases its successors if it has ended. Returns false if another transaction has a lock or changes
--- the job, or if more successors are left.
-create or replace function minutehand.try_to_check_predecessor(of_job uuid) returns boolean
+-- Marks a job as awaited, or releases its successors if it has ended, and returns `made`; `later` if another transaction has a lock or
+-- changes the job; `more` if more successors are left.
+create or replace function minutehand.try_to_check_predecessor(of_job uuid) returns text
 language plpgsql volatile
 as $$
 declare
@@ -167,21 +190,23 @@ begin
     perform from minutehand.jobs_live j where j.id = of_job for no key update skip locked;
     if found then
         update minutehand.jobs_live j set awaited = true where j.id = of_job and not j.awaited and minutehand.is_awaited(of_job);
-        return true;
+        return 'made';
     end if;
     -- One query, so that a job which moves between the partitions is found in one of them. A job that was deleted has failed.
     select j.deleted is null as is_live, coalesce(j.failed, true) as failed, j.id is not null as retryable into ended
       from (select) one left join minutehand.jobs j on j.id = of_job;
-    if ended.retryable and ended.is_live or minutehand.release_after(of_job, ended.failed, ended.retryable, 1000) then
-        return false;
+    if ended.retryable and ended.is_live then
+        return 'later';
+    elsif minutehand.release_after(of_job, ended.failed, ended.retryable, 1000) then
+        return 'more';
     end if;
     -- A successor waits for a retry.
     update minutehand.jobs j set awaited = true
      where j.id = of_job and j.deleted is not null and not j.awaited and minutehand.is_awaited(of_job);
-    return true;
+    return 'made';
 exception
     -- serialization_failure: the job or a successor has moved to another partition.
-    when lock_not_available or deadlock_detected or serialization_failure then return false;
+    when lock_not_available or deadlock_detected or serialization_failure then return 'later';
 end
 $$;
 

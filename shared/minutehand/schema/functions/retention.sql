@@ -118,6 +118,7 @@ begin
     if (select keep_until_archived from minutehand.settings) and not minutehand.in_the_lake(home, name, day) then
         return 'held';
     end if;
+    perform minutehand.release_dropped(home, name);
     execute format('lock table only minutehand.%I in access exclusive mode', home);
     execute format('drop table minutehand.%I', name);
     delete from minutehand.kept_days k where k.home = drop_day.home and k.day = drop_day.day;

@@ -156,12 +156,26 @@ begin
 end
 $$;
 
--- Removes the waits of a job that has ended or was deleted, and whose predecessors may never end successfully.
+-- Releases the successors of a finished job that is deleted, at the next tick: they cannot wait for a retry any more. A retry deletes
+-- the job from its partition, too; the check then finds it in the other one.
+create or replace function minutehand.release_successors_of_deleted() returns trigger
+language plpgsql security definer set search_path = minutehand, pg_temp
+as $$
+begin
+    perform minutehand.release_deleted(array[old.id]);
+    return null;
+end
+$$;
+
+-- Removes the waits of a job that has ended or was deleted, and whose predecessors may never end successfully. Skips those that the
+-- end of a predecessor removes at the same time: to wait for it could be a deadlock.
 create or replace function minutehand.end_waits() returns trigger
 language plpgsql security definer set search_path = minutehand, pg_temp
 as $$
 begin
-    delete from minutehand.waits where successor = old.id;
+    delete from minutehand.waits w
+     where w.successor = old.id
+       and w.predecessor = any (array(select l.predecessor from minutehand.waits l where l.successor = old.id for update skip locked));
     return null;
 end
 $$;

@@ -32,6 +32,9 @@ create table minutehand.predecessor_checks (
 -- Not one of each statement that ends jobs: jobs without successors cost only this condition.
 create trigger release_successors after insert on minutehand.jobs_done
     for each row when (new.awaited) execute function minutehand.release_successors();
+-- After a retention, for example.
+create trigger release_successors_of_deleted after delete on minutehand.jobs_done
+    for each row when (old.awaited and old.failed) execute function minutehand.release_successors_of_deleted();
 -- Others end their waits when their predecessors end.
 create trigger end_waits after delete on minutehand.jobs_live
     for each row when (old.after_failure = 'wait') execute function minutehand.end_waits();

@@ -352,17 +352,6 @@ CREATE FUNCTION minutehand.await_predecessors(successors uuid[], session_tenant 
 declare
     absent text;
 begin
-    select coalesce(p.id::text, 'null') into absent
-      from minutehand.jobs_live s, unnest(s.after) p (id)
-     where s.id = any (successors)
-       and (p.id = any (successors)
-            -- The id of a job that was deleted.
-            or exists (select from minutehand.waits w where w.predecessor = s.id)
-            or not exists (select from minutehand.jobs j where j.id = p.id and (session_tenant = '' or j.tenant = s.tenant)))
-     limit 1;
-    if found then
-        perform minutehand.refuse('after_exists', format('job %s does not exist; enqueue a job before those that run after it', absent));
-    end if;
     with added as (
         insert into minutehand.waits (predecessor, successor)
         select distinct p.id, s.id
@@ -370,9 +359,23 @@ begin
          cross join unnest(s.after) p (id)
           join minutehand.jobs j on j.id = p.id
          where s.id = any (successors) and (j.deleted is null or j.failed and s.after_failure = 'wait')
+           and (session_tenant = '' or j.tenant = s.tenant)
         returning predecessor
     )
     insert into minutehand.predecessor_checks (job) select distinct predecessor from added;
+    -- After the insert: a job that was deleted before it is refused, and the check finds one that is deleted after it.
+    select coalesce(p.id::text, 'null') into absent
+      from minutehand.jobs_live s, unnest(s.after) p (id)
+     where s.id = any (successors)
+       and (p.id = any (successors)
+            -- The id of a job that was deleted.
+            or exists (select from minutehand.waits w where w.predecessor = s.id)
+            or not exists (select from minutehand.jobs j where j.id = p.id and (session_tenant = '' or j.tenant = s.tenant))
+               and not exists (select from minutehand.waits w where w.predecessor = p.id and w.successor = s.id))
+     limit 1;
+    if found then
+        perform minutehand.refuse('after_exists', format('job %s does not exist; enqueue a job before those that run after it', absent));
+    end if;
     update minutehand.jobs_live s
        set visible = case when given.failed is null then minutehand.while_waiting() else clock_timestamp() end,
            cancelling = minutehand.reason_of_failure(given.failed),
@@ -1060,18 +1063,26 @@ CREATE FUNCTION minutehand.check_predecessors(max_checks integer) RETURNS bigint
 declare
     ids      bigint[];
     to_check uuid;
+    made     text;
+    checked  uuid[] := '{}';
+    has_more boolean := false;
 begin
     if not minutehand.sees_commits() then
         raise invalid_transaction_state using message = 'check_predecessors must run in an isolation level of read committed';
     end if;
     ids := array(select c.id from minutehand.predecessor_checks c order by c.id limit max_checks for update skip locked);
     for to_check in select distinct c.job from minutehand.predecessor_checks c where c.id = any (ids) order by 1 loop
-        if not minutehand.try_to_check_predecessor(to_check) then
+        -- The ends of jobs that were marked wait for this transaction.
+        exit when clock_timestamp() > statement_timestamp() + interval '1 second';
+        made := minutehand.try_to_check_predecessor(to_check);
+        if made <> 'made' then
             insert into minutehand.predecessor_checks (job) values (to_check);
         end if;
+        checked := checked || to_check;
+        has_more := has_more or made = 'more';
     end loop;
-    delete from minutehand.predecessor_checks c where c.id = any (ids);
-    return cardinality(ids);
+    delete from minutehand.predecessor_checks c where c.id = any (ids) and c.job = any (checked);
+    return case when has_more then max_checks else cardinality(ids) end;
 end
 $$;
 
@@ -1917,6 +1928,7 @@ begin
        or not minutehand.in_the_lake(home, name, day) then
         return 'held';
     end if;
+    perform minutehand.release_dropped(home, name);
     execute format('lock table only minutehand.%I in access exclusive mode', home);
     execute format('alter table minutehand.%I detach partition minutehand.%I', home, name);
     execute format('drop table minutehand.%I', name);
@@ -1939,6 +1951,7 @@ begin
     if (select keep_until_archived from minutehand.settings) and not minutehand.in_the_lake(home, name, day) then
         return 'held';
     end if;
+    perform minutehand.release_dropped(home, name);
     execute format('lock table only minutehand.%I in access exclusive mode', home);
     execute format('drop table minutehand.%I', name);
     delete from minutehand.kept_days k where k.home = drop_day.home and k.day = drop_day.day;
@@ -2062,7 +2075,9 @@ CREATE FUNCTION minutehand.end_waits() RETURNS trigger
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
 begin
-    delete from minutehand.waits where successor = old.id;
+    delete from minutehand.waits w
+     where w.successor = old.id
+       and w.predecessor = any (array(select l.predecessor from minutehand.waits l where l.successor = old.id for update skip locked));
     return null;
 end
 $$;
@@ -2346,6 +2361,7 @@ begin
             return 'held';
         end if;
     end loop;
+    perform minutehand.release_dropped(home, name);
     execute format('lock table only minutehand.%I in access exclusive mode', home);
     execute format('alter table minutehand.%I detach partition minutehand.%I', home, name);
     execute format('alter table minutehand.%I rename to %I', name, name || '_old');
@@ -4293,6 +4309,17 @@ CREATE FUNCTION minutehand.release_deleted(jobs uuid[]) RETURNS boolean
     select true
 $$;
 
+CREATE FUNCTION minutehand.release_dropped(home text, name text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+begin
+    if home = 'jobs_done' then
+        execute format('insert into minutehand.predecessor_checks (job)
+                        select distinct w.predecessor from minutehand.waits w join minutehand.%I d on d.id = w.predecessor where d.failed', name);
+    end if;
+end
+$$;
+
 CREATE FUNCTION minutehand.release_successors() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -4311,6 +4338,16 @@ begin
         end;
     end if;
     insert into minutehand.predecessor_checks (job) values (new.id);
+    return null;
+end
+$$;
+
+CREATE FUNCTION minutehand.release_successors_of_deleted() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    perform minutehand.release_deleted(array[old.id]);
     return null;
 end
 $$;
@@ -5121,7 +5158,7 @@ exception
 end
 $$;
 
-CREATE FUNCTION minutehand.try_to_check_predecessor(of_job uuid) RETURNS boolean
+CREATE FUNCTION minutehand.try_to_check_predecessor(of_job uuid) RETURNS text
     LANGUAGE plpgsql
     AS $$
 declare
@@ -5130,21 +5167,23 @@ begin
     perform from minutehand.jobs_live j where j.id = of_job for no key update skip locked;
     if found then
         update minutehand.jobs_live j set awaited = true where j.id = of_job and not j.awaited and minutehand.is_awaited(of_job);
-        return true;
+        return 'made';
     end if;
     -- One query, so that a job which moves between the partitions is found in one of them. A job that was deleted has failed.
     select j.deleted is null as is_live, coalesce(j.failed, true) as failed, j.id is not null as retryable into ended
       from (select) one left join minutehand.jobs j on j.id = of_job;
-    if ended.retryable and ended.is_live or minutehand.release_after(of_job, ended.failed, ended.retryable, 1000) then
-        return false;
+    if ended.retryable and ended.is_live then
+        return 'later';
+    elsif minutehand.release_after(of_job, ended.failed, ended.retryable, 1000) then
+        return 'more';
     end if;
     -- A successor waits for a retry.
     update minutehand.jobs j set awaited = true
      where j.id = of_job and j.deleted is not null and not j.awaited and minutehand.is_awaited(of_job);
-    return true;
+    return 'made';
 exception
     -- serialization_failure: the job or a successor has moved to another partition.
-    when lock_not_available or deadlock_detected or serialization_failure then return false;
+    when lock_not_available or deadlock_detected or serialization_failure then return 'later';
 end
 $$;
 
@@ -6287,6 +6326,8 @@ CREATE TRIGGER record_return AFTER INSERT ON minutehand.jobs_live FOR EACH ROW W
 
 CREATE TRIGGER release_successors AFTER INSERT ON minutehand.jobs_done FOR EACH ROW WHEN (new.awaited) EXECUTE FUNCTION minutehand.release_successors();
 
+CREATE TRIGGER release_successors_of_deleted AFTER DELETE ON minutehand.jobs_done FOR EACH ROW WHEN ((old.awaited AND old.failed)) EXECUTE FUNCTION minutehand.release_successors_of_deleted();
+
 CREATE TRIGGER renew_rate BEFORE UPDATE ON minutehand.controls FOR EACH ROW WHEN ((((old.rate IS DISTINCT FROM new.rate) OR (old.period IS DISTINCT FROM new.period)) OR (old.burst IS DISTINCT FROM new.burst))) EXECUTE FUNCTION minutehand.renew_rate();
 
 CREATE TRIGGER request_sweep AFTER UPDATE OF visible ON minutehand.jobs FOR EACH STATEMENT EXECUTE FUNCTION minutehand.request_sweep();
@@ -7134,7 +7175,11 @@ REVOKE ALL ON FUNCTION minutehand.release_after(predecessor uuid, failed boolean
 
 REVOKE ALL ON FUNCTION minutehand.release_deleted(jobs uuid[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.release_dropped(home text, name text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.release_successors() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.release_successors_of_deleted() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.remember(streams minutehand.stream[], opened integer[], found_jobs minutehand.candidate[], scopes minutehand.full_scope[], tried uuid[], served text[]) FROM PUBLIC;
 

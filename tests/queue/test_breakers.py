@@ -71,12 +71,30 @@ def test_only_success_ends_a_row_of_failures(queue: Queue, outcome: Any) -> None
     assert len(queue.take(5)) == (2 if outcome == Done() else 0)
 
 
-def test_outcomes_written_together_count(queue: Queue) -> None:
+@pytest.mark.parametrize("final", [False, True])
+@pytest.mark.parametrize("done", [[], [0], [2]], ids=str)
+def test_outcomes_written_together_count(queue: Queue, final: bool, done: list[int]) -> None:
+    """Their order is not known: a success does not hide the failures."""
     declare(queue)
     fill(queue, 5)
-    list(finish_all([(job, Failed(ERROR, LONG)) for job in queue.take(2)]))
+    failed = Failed(ERROR, LONG, final=final)
+    list(
+        finish_all(
+            [(job, Done() if n in done else failed) for n, job in enumerate(queue.take(2 + len(done)))]
+        )
+    )
 
     assert queue.take(5) == []
+
+
+def test_success_ends_only_failures_of_earlier_writes(queue: Queue) -> None:
+    declare(queue)
+    fill(queue, 5)
+    first, *others = queue.take(3)
+    fail(first)
+    list(finish_all([(others[0], Done()), (others[1], Failed(ERROR, final=True))]))
+
+    assert queue.sql(STATE)[0]["failures"] == 1
 
 
 @pytest.mark.fault("functions/limits", r"b\.starts or b\.per = 'breaker' then", "b.starts then")

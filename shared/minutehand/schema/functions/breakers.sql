@@ -14,7 +14,8 @@ as $$
      limit 1
 $$;
 
--- Notes the outcomes of jobs with a group. `holds` are how long their groups wait. Groups are changed in one order, so that
+-- Notes the outcomes of jobs with a group. `holds` are how long their groups wait. In which order jobs that are written together
+-- ended is not known: a success ends the failures before this write, and the failures of this write count after it. Groups are changed in one order, so that
 -- sessions do not deadlock. An outcome must neither wait for a transaction that stays open nor fail a completion that is in a
 -- transaction of the handler: if another session keeps a group's breaker for a second, or has changed it since this transaction's
 -- snapshot, its outcomes are not noted. After the first such group, no other one is waited for.
@@ -41,7 +42,8 @@ begin
         begin
             if ended.succeeded then
                 perform minutehand.note_success(ended.queue, ended.tenant, ended.group);
-            elsif ended.failures > 0 and ended.break_after is not null then
+            end if;
+            if ended.failures > 0 and ended.break_after is not null then
                 perform minutehand.note_failures(ended.queue, ended.tenant, ended.group, ended.failures, ended.break_after, ended.break_for);
             end if;
             if ended.hold > interval '0' then

@@ -26,6 +26,21 @@ def test_alarm_is_for_the_next_probe(queue: Queue) -> None:
     assert need["needed"] <= need["now"]
 
 
+@pytest.mark.parametrize("other", [None, "due", "later"])
+def test_alarm_behind_many_jobs_that_wait_is_for_the_next_probe(queue: Queue, other: str | None) -> None:
+    """Unless another job behind them needs a tick before."""
+    broken(queue)
+    queue.sql("""insert into minutehand.jobs_live (kind, queue, "group", run_at, visible)
+                 select 'echo', 'default', 'a', now(), now() from generate_series(1, 1500)""")
+    if other:
+        queue.enqueue(delay=timedelta(minutes=2 if other == "later" else 0))
+    (need,) = queue.database.run("next_need")
+
+    least = {None: PAUSE - timedelta(minutes=1), "later": timedelta(minutes=1), "due": timedelta(-1)}[other]
+    most = {None: PAUSE, "later": timedelta(minutes=2), "due": timedelta()}[other]
+    assert least < need["needed"] - need["now"] <= most
+
+
 def test_waiting_dispatcher_expects_the_next_probe(queue: Queue) -> None:
     broken(queue)
     look = {"waiter": uuid4(), "capacity": 10}

@@ -3439,7 +3439,8 @@ begin
         begin
             if ended.succeeded then
                 perform minutehand.note_success(ended.queue, ended.tenant, ended.group);
-            elsif ended.failures > 0 and ended.break_after is not null then
+            end if;
+            if ended.failures > 0 and ended.break_after is not null then
                 perform minutehand.note_failures(ended.queue, ended.tenant, ended.group, ended.failures, ended.break_after, ended.break_for);
             end if;
             if ended.hold > interval '0' then

@@ -1,15 +1,40 @@
 """The state of the installation over HTTP: ticks, budgets, versions of workers, and the doctor's findings."""
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from queue import LifoQueue
+
+import psycopg
+import pytest
 
 from minutehand import enqueue
 from minutehand.claim import take
-from minutehand.functions.api import findings
+from minutehand.functions.api import dependencies, findings
+from minutehand.functions.api.routers import system as router
 from minutehand.model.worker import Worker
 from minutehand.schema.steps import migrations
 from tests.api.stage import finish
+from tests.queue.stage import WAITING, until
 
 MINUTE = timedelta(minutes=1)
+SECONDS = 60
+
+
+@pytest.fixture(autouse=True)
+def examiner(monkeypatch):
+    """Examine the database in each test."""
+    monkeypatch.setattr(router, "examiner", findings.Examiner())
+
+
+@pytest.fixture
+def pool(api, function, database, monkeypatch) -> Iterator[None]:
+    """Let each request borrow one of the API's databases."""
+    monkeypatch.setenv("DATABASE_URL", database.url)
+    function.app.dependency_overrides.clear()
+    yield
+    for idle in dependencies._idle.queue:
+        idle.close()
 
 
 def test_system_before_the_first_tick(api):
@@ -59,3 +84,31 @@ def test_doctor_examines_the_database_at_most_once_a_minute(api, jobs, monkeypat
 
     monkeypatch.setattr(findings, "MAX_AGE", findings.MAX_AGE * 0)
     assert verdicts()["paused"] == "warning"
+
+
+def test_examination_that_waits_for_a_lock_keeps_one_connection(api, pool, database):
+    with (
+        ThreadPoolExecutor(dependencies.POOL_SIZE + 2) as threads,
+        psycopg.connect(database.admin_url) as connection,
+    ):
+        connection.execute("lock table minutehand.schedules")
+        first = threads.submit(api.get, "/system")
+        until(lambda: connection.execute(WAITING).fetchone()[0])
+        others = [threads.submit(api.get, "/system") for _ in range(dependencies.POOL_SIZE + 1)]
+        answers = [other.result(SECONDS) for other in others]
+
+        assert {(answer.status_code, answer.json()["examined"]) for answer in answers} == {(200, None)}
+        assert answers[0].json()["findings"] == []
+        assert api.get("/jobs").status_code == 200
+        connection.rollback()
+        assert first.result(SECONDS).json()["findings"]
+
+
+def test_request_without_a_free_connection_is_refused(api, function, problem, monkeypatch):
+    function.app.dependency_overrides.clear()
+    monkeypatch.setattr(dependencies, "_idle", LifoQueue())
+    monkeypatch.setattr(dependencies, "WAIT_SECONDS", 0.01)
+    refused = api.get("/jobs")
+
+    assert "All 8 connections of the API to the database were in use" in problem(refused, 503)["detail"]
+    assert refused.headers["retry-after"]

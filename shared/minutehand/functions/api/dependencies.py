@@ -4,7 +4,7 @@ A request has a database to itself; in Lambda it is always the same one. No endp
 """
 
 from collections.abc import Iterator
-from queue import LifoQueue
+from queue import Empty, LifoQueue
 from typing import Annotated
 from uuid import UUID
 
@@ -18,10 +18,13 @@ from minutehand.functions.api.json_body import StrictRoute
 from minutehand.settings import database_url, sleeps
 
 POOL_SIZE = 8
+# Less than a caller or a gateway waits, so that the caller learns why.
+WAIT_SECONDS = 10.0
 _idle: LifoQueue[Database] = LifoQueue()
 for _ in range(POOL_SIZE):
     _idle.put(Database(database_url))
 
+ALL_IN_USE = ProblemType(503, "unavailable", "All connections are in use")
 ALL_TENANTS_ONLY = ProblemType(403, "not-a-tenants", "The operation concerns all tenants")
 
 bearer = HTTPBearer(auto_error=False, description="one of the tokens in MINUTEHAND_API_TOKENS")
@@ -33,8 +36,14 @@ def create_router(tag: str, prefix: str = "") -> APIRouter:
 
 
 def connect() -> Iterator[Database]:
-    """Lend the database that was used last: its connection is the most likely to be open."""
-    database = _idle.get()
+    """Lend the database that was used last: its connection is the most likely to be open.
+
+    Raises ApiError if all are in use for ten seconds.
+    """
+    try:
+        database = _idle.get(timeout=WAIT_SECONDS)
+    except Empty:
+        raise ApiError(ALL_IN_USE, _all_in_use()) from None
     try:
         yield database
     finally:
@@ -42,6 +51,13 @@ def connect() -> Iterator[Database]:
             # An open connection keeps a database awake.
             database.close()
         _idle.put(database)
+
+
+def _all_in_use() -> str:
+    return (
+        f"All {POOL_SIZE} connections of the API to the database were in use for {WAIT_SECONDS:g} s; try again. "
+        "If it lasts, look in pg_stat_activity for statements that wait for a lock."
+    )
 
 
 async def confine(request: Request, database: Annotated[Database, Depends(connect)]) -> Database:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Lock
 from time import monotonic
-from weakref import WeakKeyDictionary
 
 from minutehand.database import Database
 from minutehand.doctor import ExaminedDatabase, Finding, examine_database
@@ -22,22 +21,35 @@ class Examination:
 
     @property
     def is_recent(self) -> bool:
-        """Whether the findings are still shown."""
+        """Whether the database need not be examined again."""
         return monotonic() - self.taken < MAX_AGE.total_seconds()
 
 
-_latest: "WeakKeyDictionary[Database, Examination]" = WeakKeyDictionary()
-_lock = Lock()
+class Examiner:
+    """Examines the one database of this process, at most once a minute, and in one request at a time."""
+
+    def __init__(self) -> None:
+        """Begin without an examination."""
+        self._running = Lock()
+        self._latest: Examination | None = None
+
+    def examine(
+        self, database: Database, capacity: int, now: datetime, *, stacked: bool
+    ) -> Examination | None:
+        """Return the latest examination, made now if it is older than a minute; None while the first one runs.
+
+        A request never waits for the examination of another one, which may wait for a locked table: each waiting
+        request would keep a connection. The check of poolers is skipped, because it needs a second session.
+        """
+        if not self._running.acquire(blocking=False):
+            return self._latest
+        try:
+            if self._latest is None or not self._latest.is_recent:
+                examined = ExaminedDatabase(database, None, capacity, stacked=stacked)
+                self._latest = Examination(examine_database(examined), now, monotonic())
+            return self._latest
+        finally:
+            self._running.release()
 
 
-def examine(database: Database, capacity: int, now: datetime, *, stacked: bool) -> Examination:
-    """Examine a database, unless that was done within the last minute; one request at a time does so.
-
-    The check of poolers is skipped, because it needs a second session.
-    """
-    with _lock:
-        found = _latest.get(database)
-        if found is None or not found.is_recent:
-            examined = ExaminedDatabase(database, None, capacity, stacked=stacked)
-            found = _latest[database] = Examination(examine_database(examined), now, monotonic())
-        return found
+examiner = Examiner()

@@ -3,7 +3,7 @@
 from fastapi import Request
 
 from minutehand.functions.api.dependencies import ConnectedToAll, create_router
-from minutehand.functions.api.findings import examine
+from minutehand.functions.api.findings import examiner
 from minutehand.functions.api.openapi import COMMON, responds
 from minutehand.functions.api.responses import Json
 from minutehand.functions.api.schemas import system as schemas
@@ -19,8 +19,9 @@ def get_system(request: Request, database: ConnectedToAll) -> Json:
     """Return the latest ticks, the capacity and the budgets in use, the workers' versions, and the doctor's findings.
 
     Its cost does not depend on the number of jobs, and the doctor examines the database at most once a minute.
+    A request that comes during an examination gets the findings of the one before.
     """
     found = system(database)
     capacity = CAPACITY.read() if found.capacity is None else found.capacity
-    examination = examine(database, capacity, found.now, stacked="aws.event" in request.scope)
-    return Json(system_fields(found, examination.findings, examination.at))
+    examination = examiner.examine(database, capacity, found.now, stacked="aws.event" in request.scope)
+    return Json(system_fields(found, examination))

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from minutehand import __version__
-from minutehand.doctor import Finding
+from minutehand.functions.api.findings import Examination
 from minutehand.functions.api.schemas.jobs import JOB
 from minutehand.queries import system as library
 from minutehand.schema.steps import migrations
@@ -94,12 +94,14 @@ class System(BaseModel):
     connections: Connections
     budgets: list[SystemBudget] = Field(description="the smallest first, at most 100")
     workers: list[SystemWorker] = Field(description="those of the latest jobs, the newest first, at most 50")
-    examined: datetime = Field(description="when the doctor examined the database, at most a minute ago")
+    examined: datetime | None = Field(
+        description="when the doctor last examined the database; null while it does so for the first time"
+    )
     findings: list[SystemFinding]
 
 
-def system_fields(found: library.System, findings: list[Finding], examined: datetime) -> dict[str, Any]:
-    """Return the state of the installation with the doctor's findings."""
+def system_fields(found: library.System, examination: Examination | None) -> dict[str, Any]:
+    """Return the state of the installation with the doctor's findings, which are empty during the first examination."""
     return {
         "now": found.now,
         "version": __version__,
@@ -125,8 +127,8 @@ def system_fields(found: library.System, findings: list[Finding], examined: date
         "connections": {"used": found.connections, "limit": found.max_connections},
         "budgets": [vars(each) | {"free": max(0, each.budget - each.used)} for each in found.budgets],
         "workers": [vars(each) for each in found.workers],
-        "examined": examined,
-        "findings": [vars(each) for each in findings],
+        "examined": examination and examination.at,
+        "findings": [vars(each) for each in examination.findings] if examination else [],
     }
 
 

@@ -84,11 +84,11 @@ function Findings({ findings, examined }) {
   const sorted = [...findings].sort((a, b) => VERDICTS.indexOf(a.verdict) - VERDICTS.indexOf(b.verdict));
   const wrong = sorted.filter(({ verdict }) => verdict === "problem" || verdict === "warning");
   const rest = sorted.slice(wrong.length);
-  return html`<${Panel} title="Doctor" actions=${html`<span class="soft">examined <${Time} at=${examined} /></span>`}>
-    ${wrong.length ? html`<${Table} label="Problems and warnings" rows=${wrong} rowKey=${({ check }) => check} columns=${FINDINGS} />`
+  return html`<${Panel} title="Doctor" actions=${examined && html`<span class="soft">examined <${Time} at=${examined} /></span>`}>
+    ${!examined ? html`<p class="soft">The doctor examines the database now.</p>` : wrong.length ? html`<${Table} label="Problems and warnings" rows=${wrong} rowKey=${({ check }) => check} columns=${FINDINGS} />`
       : html`<p class="soft">The doctor found no problem.</p>`}
-    <details><summary>${rest.length} other checks</summary>
-      <${Table} label="Other checks" rows=${rest} rowKey=${({ check }) => check} columns=${FINDINGS} /></details>
+    ${rest.length > 0 && html`<details><summary>${rest.length} other checks</summary>
+      <${Table} label="Other checks" rows=${rest} rowKey=${({ check }) => check} columns=${FINDINGS} /></details>`}
   <//>`;
 }
 

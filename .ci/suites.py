@@ -83,7 +83,7 @@ SUITES = {
         "template.yaml",
         "pipeline/template.yaml",
         "bench/*",
-        "docs/frameworks/*",
+        "docs/*",
         "hatch_build.py",
         "tests/bench/*",
         "tests/distributions/*",

@@ -17,8 +17,16 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     ROOT / "CONTRIBUTING.md",
 ]
-# Their blocks start many programs.
 FRAMEWORKS = sorted((ROOT / "docs" / "frameworks").glob("*.md"))
+# Pages whose blocks start many programs.
+MANY_PROGRAMS = {
+    "operating.md",
+    "history.md",
+    "testing.md",
+    "tutorial.md",
+    "command-line.md",
+    *(page.name for page in FRAMEWORKS),
+}
 # The pages in other subfolders are executed by other tests.
 ALL_PAGES = [*PAGES, *sorted((ROOT / "docs").glob("*/*.md"))]
 # Diagrams and responses, which are not executed.
@@ -36,7 +44,10 @@ def reader(direct_database: Database, tmp_path: Path) -> Iterator[Reader]:
 
 @pytest.mark.parametrize(
     "page",
-    [*PAGES, *(pytest.param(page, marks=pytest.mark.programs) for page in FRAMEWORKS)],
+    [
+        pytest.param(page, marks=[pytest.mark.programs] if page.name in MANY_PROGRAMS else [])
+        for page in [*PAGES, *FRAMEWORKS]
+    ],
     ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
 def test_page_blocks_run_in_order(page: Path, reader: Reader) -> None:

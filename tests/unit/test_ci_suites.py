@@ -34,7 +34,7 @@ def ci() -> ModuleType:
         ("shared/minutehand/claim.py", {"thorough", "programs", "servers", "kill"}),
         ("shared/minutehand/operations/jobs.py", {"programs", "console", "servers"}),
         ("shared/minutehand/cli/verbs.py", {"programs"}),
-        ("docs/events.md", {"docs", "install"}),
+        ("docs/events.md", {"docs", "programs", "install"}),
         ("README.md", {"install"}),
         ("tests/api/test_auth.py", {"thorough"}),
         ("pipeline/minutehand_pipeline/report/page.py", {"spark-floor", "pipeline-long"}),

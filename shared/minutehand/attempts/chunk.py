@@ -6,8 +6,9 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-from minutehand.attempts.ending import Ahead, wake_successors
+from minutehand.attempts.ending import Ahead
 from minutehand.attempts.group import Group
+from minutehand.attempts.successors import wake_successors
 from minutehand.attempts.time_limit import time_limit, without_limit
 from minutehand.calling.interrupts import deferred
 from minutehand.claimed_job import AsyncJob, Job

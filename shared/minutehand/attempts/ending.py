@@ -1,18 +1,14 @@
-"""Ending: the statement that ends jobs, with next occurrences and the next take of a worker, and their successors."""
+"""Ending: the statement that ends jobs, with their next occurrences, and the next take of a worker."""
 
-import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
 from minutehand.attempts.record import Write, attempt_columns, column
-from minutehand.database import Database, Record, executed
-from minutehand.model.failure import message_of
+from minutehand.database import Database, Record
 from minutehand.model.occurrence import merge_errors, next_of
 from minutehand.model.outcome import Finish
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
@@ -57,20 +53,6 @@ def end(writes: Sequence[Write], ahead: Ahead | None = None) -> list[Finish]:
         ended = database.run("finish", **parameters)
     rows = {row["id"]: row for row in ended}
     return [_ended(write, rows.get(write.claim.id)) for write in writes]
-
-
-def wake_successors(database: Database, finishes: Iterable[Finish]) -> None:
-    """In the modes that need it, wake for the successors of jobs that have ended. Failures are logged."""
-    if not any(each.awaited for each in finishes):
-        return
-    # Imported only when used, for the sake of cold starts.
-    from minutehand.waking import wake_ended
-
-    try:
-        executed(database, lambda executor: wake_ended(executor, [{"awaited": True}]))
-    # Any error: the jobs have ended, and a tick finds their successors.
-    except Exception as error:
-        logger.warning("successors wait for the next tick: %s: %s", type(error).__name__, message_of(error))
 
 
 def _ended(write: Write, row: Record | None) -> Finish:

@@ -20,7 +20,8 @@ from math import inf
 from threading import Event, Lock, RLock, Thread
 from time import monotonic
 
-from minutehand.attempts.ending import Ahead, wake_successors
+from minutehand.attempts.ending import Ahead
+from minutehand.attempts.successors import wake_successors
 from minutehand.claimed_job import Job
 from minutehand.database import Database
 from minutehand.errors import MinutehandError

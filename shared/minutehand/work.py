@@ -90,8 +90,10 @@ def _measure(database: Database, maintained: Mapping[str, int]) -> None:
     figures = dict(maintained)
     for measure in (_count_due, lambda database: check_health(database).figures()):
         # A role may lack a privilege.
-        with suppress(MinutehandError):
+        try:
             figures |= measure(database)
+        except MinutehandError:
+            hooks.lose_figures()
     hooks.call_with_figures(figures)
 
 
@@ -120,6 +122,7 @@ def _publishing_halt(database: Database, queue: str | None, hook: Hook) -> Itera
     try:
         yield
     except Exception as error:
+        hooks.lose_figures()
         if not isinstance(error, (UnreachableError, ConflictError, BusyError)):
             event = emit.halted(queue, error)
             hook(event)

@@ -4,8 +4,10 @@ import math
 import socket
 import sys
 from contextlib import closing, suppress
+from urllib.parse import urlsplit
 
 import psutil
+import psycopg
 import pytest
 import urllib3
 from prometheus_client.parser import text_string_to_metric_families
@@ -120,3 +122,32 @@ def test_ports_of_all_processes_must_exist(execute, direct_database, tmp_path):
 
     assert done.returncode == 2
     assert b"3 processes need ports up to 65536, but the highest is 65535" in done.stderr
+
+
+def test_port_in_use_starts_no_process(execute, direct_database, port):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", port + 1))
+        taken.listen()
+        options = ["--processes", "2", "--metrics-port", str(port), "--drain"]
+        done = execute("work", *options, url=direct_database.url)
+
+    assert done.returncode == 2
+    assert f"127.0.0.1:{port + 1} cannot be used".encode() in done.stderr
+    assert b"working on" not in done.stderr
+
+
+def test_gauges_are_unknown_without_a_database(popen, new_database, direct_database, port):
+    database = new_database()
+    gauge = ("minutehand_due",)
+    worker = popen("work", "--metrics-port", str(port), url=database.url)
+    until(lambda: scrape(port).get(gauge) == 0)
+    with psycopg.connect(direct_database.admin_url, autocommit=True) as connection:
+        name = urlsplit(database.admin_url).path[1:]
+        connection.execute(f'alter database "{name}" allow_connections false')
+        connection.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [name]
+        )
+    until(lambda: math.isnan(scrape(port)[gauge]))
+    worker.terminate()
+
+    assert worker.wait(60) == 0

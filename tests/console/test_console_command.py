@@ -9,8 +9,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
+from uuid import uuid4
 
+import psycopg
 from playwright.sync_api import Page, expect
 
 from minutehand import Database, enqueue
@@ -26,8 +29,8 @@ def free_port() -> int:
 
 
 @contextmanager
-def console(url: str, *arguments: str) -> Iterator[str]:
-    """Run the command until its end with Ctrl-C; yield the address that it prints."""
+def console(url: str, *arguments: str, logs: str = "") -> Iterator[str]:
+    """Run the command until its end with Ctrl-C; yield the address that it prints. `logs` is in its errors."""
     command = [sys.executable, "-m", "minutehand", "console", "--port", str(free_port()), *arguments]
     with subprocess.Popen(
         command,
@@ -41,7 +44,9 @@ def console(url: str, *arguments: str) -> Iterator[str]:
         yield process.stdout.readline().strip()
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=SECONDS)
-    assert (process.returncode, errors) == (0, "The address is valid until Ctrl-C.\n")
+    printed, _, logged = errors.partition("\n")
+    assert (process.returncode, printed) == (0, "The address is valid until Ctrl-C.")
+    assert logs in logged if logs else not logged
 
 
 def status(address: str, path: str, **headers: str) -> int:
@@ -84,3 +89,18 @@ def test_read_only_console_offers_no_changes(
         expect(page.locator(".caller")).to_contain_text("shop · read-only")
         expect(page.get_by_role("button", name="Enqueue a job")).to_have_count(0)
         expect(page.locator(".empty")).to_be_visible()
+
+
+def test_missing_privilege_is_printed(direct_database: servers.Database) -> None:
+    role = f"outsider_{uuid4().hex}"
+    url = urlsplit(direct_database.admin_url)
+    stranger = url._replace(netloc=f"{role}:secret@{url.hostname}:{url.port}").geturl()
+    with psycopg.connect(direct_database.admin_url, autocommit=True) as connection:
+        connection.execute(f"create role {role} login password 'secret'")
+        try:
+            connection.execute(f"grant minutehand_enqueuer to {role}")
+            with console(stranger, logs="permission denied") as address:
+                bearer = {"Authorization": f"Bearer {address.partition('=')[2]}"}
+                assert status(address, "/jobs", **bearer) == 403
+        finally:
+            connection.execute(f"drop role {role}")

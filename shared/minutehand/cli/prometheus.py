@@ -29,6 +29,12 @@ class PrometheusInstruments:
             case Histogram() as histogram:
                 histogram.observe(value)
 
+    def forget(self) -> None:
+        """Set the gauges to unknown (NaN): 0, or the last value, would say that nothing is late."""
+        for instrument in self._instruments.values():
+            if isinstance(instrument, Gauge):
+                instrument.set(math.nan)
+
 
 def _instrument(metric: Metric, registry: CollectorRegistry) -> Counter | Gauge | Histogram:
     name = f"minutehand_{metric.name}"
@@ -37,7 +43,6 @@ def _instrument(metric: Metric, registry: CollectorRegistry) -> Counter | Gauge 
             return Counter(name, metric.meaning, metric.labels, registry=registry)
         case "gauge":
             gauge = Gauge(name, metric.meaning, metric.labels, registry=registry)
-            # Until it is measured: 0 would say that nothing is late.
             gauge.set(math.nan)
             return gauge
         case "histogram":
@@ -48,15 +53,18 @@ def _instrument(metric: Metric, registry: CollectorRegistry) -> Counter | Gauge 
 def serving(host: str, port: int) -> Iterator[None]:
     """Serve the metrics of this process at http://host:port/metrics. Raises OSError if the port is in use."""
     registry = CollectorRegistry()
-    recorder = Recorder(PrometheusInstruments(registry))
+    instruments = PrometheusInstruments(registry)
+    recorder = Recorder(instruments)
     server, thread = start_http_server(port, host, registry)
     hooks.on("*", recorder.count)
     hooks.on_figures(recorder.measure)
+    hooks.on_lost_figures(instruments.forget)
     try:
         yield
     finally:
         hooks.off(recorder.count)
         hooks.off_figures(recorder.measure)
+        hooks.off_lost_figures(instruments.forget)
         server.shutdown()
         server.server_close()
         thread.join()

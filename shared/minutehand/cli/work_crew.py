@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from minutehand.cli.crew import Crew
+from minutehand.cli.metrics_endpoint import check_ports
 from minutehand.cli.options import given_url, local_run_url
 
 HIGHEST_PORT = 65535
@@ -25,6 +26,8 @@ def run_crew(processes: int, form: str) -> int:
             f"{processes} processes need ports up to {port + processes - 1}, but the highest is {HIGHEST_PORT}",
             param_hint="--metrics-port",
         )
+    if port is not None:
+        check_ports(options["metrics_host"], range(port, port + processes))
     common = [sys.executable, "-m", "minutehand", "work", "--follow-stdin", "-o", form, *_arguments(options)]
     url = given_url() or local_run_url()
     environment = {**os.environ, "DATABASE_URL": url} if url else os.environ

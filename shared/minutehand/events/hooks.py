@@ -35,6 +35,8 @@ AnyName = Name | Literal["*"]
 logger = logging.getLogger(__name__)
 _hooks: dict[str, list[Hook]] = {}
 _of_figures: list[FiguresHook] = []
+# Called when figures could not be measured.
+_of_loss: list[Callable[[], None]] = []
 _warned: set[Hook | FiguresHook] = set()
 
 
@@ -79,6 +81,22 @@ def off_figures(function: FiguresHook) -> None:
     """Unregister a function from the figures."""
     _of_figures[:] = [each for each in _of_figures if each != function]
     _warned.discard(function)
+
+
+def on_lost_figures(function: Callable[[], None]) -> None:
+    """Register a function that is called when figures could not be measured: those of before no longer hold."""
+    _of_loss.append(function)
+
+
+def off_lost_figures(function: Callable[[], None]) -> None:
+    """Unregister a function from the loss of figures."""
+    _of_loss[:] = [each for each in _of_loss if each != function]
+
+
+def lose_figures() -> None:
+    """Call the functions that are registered for the loss of figures."""
+    for function in [*_of_loss]:
+        function()
 
 
 def has_hooks() -> bool:

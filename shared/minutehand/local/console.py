@@ -21,6 +21,8 @@ from minutehand.local.reload import Application, serve
 from minutehand.stack import folder
 
 WATCH_SECONDS = 0.2
+# The API's answers refer to its log, of which only the errors are written.
+STDERR = 2
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]")
 NAME_CHARACTERS = 100
 
@@ -44,8 +46,9 @@ def serve_console(
         "MINUTEHAND_LOCAL": "1",
         "MINUTEHAND_API_TOKENS": f"{owner}:{secret}",
         "POWERTOOLS_TRACE_DISABLED": "1",
+        "POWERTOOLS_LOG_LEVEL": "ERROR",
     }
-    with serve(folder() / "functions" / "api", "app:app", port, served) as application:
+    with serve(folder() / "functions" / "api", "app:app", port, served, STDERR) as application:
         if not application.accepts():
             raise StartError("the API did not start; see the error above")
         yield application, f"http://127.0.0.1:{port}/console#session={secret}"

@@ -26,6 +26,8 @@ class Application:
     target: str
     port: int
     environment: dict[str, str]
+    # Where its log goes.
+    log: int = subprocess.DEVNULL
     _process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -34,7 +36,7 @@ class Application:
         self._process = subprocess.Popen(
             [*command, str(self.port)],
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=self.log,
             env={**os.environ, **self.environment},
             start_new_session=True,
         )
@@ -68,9 +70,11 @@ class Application:
 
 
 @contextmanager
-def serve(directory: Path, target: str, port: int, environment: dict[str, str]) -> Iterator[Application]:
+def serve(
+    directory: Path, target: str, port: int, environment: dict[str, str], log: int = subprocess.DEVNULL
+) -> Iterator[Application]:
     """Serve an application such as `app:app` in a directory."""
-    application = Application(directory, target, port, environment)
+    application = Application(directory, target, port, environment, log)
     application.start()
     try:
         yield application

@@ -114,7 +114,7 @@ PAGES = {
     "top_jobs": 80,
     "top_queues": 2500,
     "top_state": 10,
-    "unblock_group": 10,
+    "unblock_group": 15,
     "prune_history": 20,
     "prune_rates": 10,
     "end_dead_loads": 20,

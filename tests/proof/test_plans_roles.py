@@ -28,7 +28,7 @@ OPERATORS = sorted(
 )
 # These count up to a thousand rows from an index without the tenant, so an operator reads the rows; or the policies
 # make the plan parallel, and each process reads the catalog.
-COUNTING = {"count_due": 1000, "durations": 1500, "examine_queue": 1100, "why_line": 600}
+COUNTING = {"count_due": 1000, "durations": 1500, "examine_queue": 1100, "system_versions": 300, "why_line": 600}
 FEW = 12
 LANES = 200
 LANES_OF_OTHERS = """
@@ -118,7 +118,8 @@ def test_operator_role_reads_about_as_many_pages_as_the_owner(
 
     plan = explain_as(connection, "minutehand_operator", name, parameters)
 
-    assert plan.scanned <= owners.scanned
+    # The one row of the dispatcher; its pages include those of the subqueries beside it.
+    assert plan.scanned - {"dispatcher"} <= owners.scanned
     assert plan.buffers <= owners.buffers * 1.3 + COUNTING.get(name, 30)
 
 

@@ -37,18 +37,22 @@ def test_drain_raises_handler_errors_after_recording_them(project: Project) -> N
         **HANDLERS,
         test_it="""
             import asyncio
+            from datetime import timedelta
             import pytest
-            from minutehand import enqueue
+            from minutehand import Retry, enqueue
+
+            # Not due again while the test runs.
+            RETRY = Retry(strategy="fixed", min=timedelta(hours=1), jitter=False)
 
             def test_handler_error_can_be_caught(queue):
-                enqueue("broken")
+                enqueue("broken", retry=RETRY)
                 with pytest.raises(ZeroDivisionError):
                     queue.drain()
                 assert queue.assert_enqueued("broken").state == "retrying"
 
             def test_handler_error_is_in_the_result(queue):
                 enqueue("broken", max_attempts=1)
-                enqueue("broken")
+                enqueue("broken", retry=RETRY)
                 drained = queue.drain(raising=False)
                 assert drained.counts == {"dead": 1, "retrying": 1}
                 assert drained[0].error["type"] == "ZeroDivisionError"

@@ -4,7 +4,7 @@ select clock_timestamp() as now, nullif(d.ticked, '-infinity') as ticked, nullif
        nullif(d.swept, '-infinity') as swept, d.alarm_failed, d.alarm_error, d.capacity, d.offer_ttl,
        (select count(*)
           from (select from minutehand.jobs_live j
-                 where coalesce(j.offered, j.claimed) is not null and j.visible > clock_timestamp()
+                 where coalesce(j.offered, j.claimed) is not null and j.visible > now()
                  limit %(limit)s) b) as busy,
        (select max(version) from minutehand.migrations) as schema_version,
        (select max(applied) from minutehand.migrations) as migrated,

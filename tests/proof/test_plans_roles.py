@@ -28,7 +28,13 @@ OPERATORS = sorted(
 )
 # These count up to a thousand rows from an index without the tenant, so an operator reads the rows; or the policies
 # make the plan parallel, and each process reads the catalog.
-COUNTING = {"count_due": 1000, "durations": 1500, "examine_queue": 1100, "system_versions": 300, "why_line": 600}
+COUNTING = {
+    "count_due": 1000,
+    "durations": 1500,
+    "examine_queue": 1100,
+    "system_versions": 300,
+    "why_line": 600,
+}
 FEW = 12
 LANES = 200
 LANES_OF_OTHERS = """

@@ -124,12 +124,12 @@ def test_ports_of_all_processes_must_exist(execute, direct_database, tmp_path):
     assert b"3 processes need ports up to 65536, but the highest is 65535" in done.stderr
 
 
-def test_port_in_use_starts_no_process(execute, direct_database, port):
+def test_port_in_use_starts_no_process(execute, direct_database, port, tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", port + 1))
         taken.listen()
         options = ["--processes", "2", "--metrics-port", str(port), "--drain"]
-        done = execute("work", *options, url=direct_database.url)
+        done = execute("work", "--handlers", str(tmp_path), *options, url=direct_database.url)
 
     assert done.returncode == 2
     assert f"127.0.0.1:{port + 1} cannot be used".encode() in done.stderr

@@ -124,7 +124,7 @@ def test_operator_role_reads_about_as_many_pages_as_the_owner(
 
     plan = explain_as(connection, "minutehand_operator", name, parameters)
 
-    # The one row of the dispatcher; its pages include those of the subqueries beside it.
+    # The one row of the dispatcher; its pages include those of the subqueries.
     assert plan.scanned - {"dispatcher"} <= owners.scanned
     assert plan.buffers <= owners.buffers * 1.3 + COUNTING.get(name, 30)
 

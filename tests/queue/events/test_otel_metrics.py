@@ -40,11 +40,16 @@ def reader() -> InMemoryMetricReader:
 @pytest.fixture
 def read(reader: InMemoryMetricReader, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
     monkeypatch.setenv("MINUTEHAND_METRICS", "otel")
-    hooks._load_metrics.cache_clear()
-    sys.modules.pop(MODULE, None)
+    # A test that imports every module has registered its hooks.
+    unload()
     reader.get_metrics_data()
     yield lambda: values(reader)
-    if module := sys.modules.get(MODULE):
+    unload()
+
+
+def unload() -> None:
+    """Forget the module and its hooks, so that the next event imports it."""
+    if module := sys.modules.pop(MODULE, None):
         hooks.off(module.recorder.count)
         hooks.off_figures(module.recorder.measure)
     hooks._load_metrics.cache_clear()

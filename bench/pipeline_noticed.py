@@ -44,6 +44,16 @@ Sample = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
+class Span:
+    """A pause, and the archive after it: the readers, and the times in seconds."""
+
+    readers: int | None
+    paused: float
+    began: float
+    ended: float
+
+
+@dataclass(frozen=True)
 class Run:
     """An archive with some number of readers: rows per second, and p99 in seconds, with it and before it."""
 
@@ -73,7 +83,7 @@ def runs(url: str, rows: int) -> list[Run]:
     """Archive a day of `rows` finished jobs in interleaved rounds, while a worker has a hundred jobs per second.
 
     Spark runs at the lowest priority, because it normally runs on other machines. The database does not. Each archive
-    follows a time of the same length without one.
+    follows a time without one, which is as long as the archive before it.
     """
     # Set before the session starts, because its tasks inherit the environment.
     os.environ["DATABASE_URL"] = url
@@ -86,16 +96,17 @@ def runs(url: str, rows: int) -> list[Run]:
         os.nice(19)
         spark = build_session("minutehand bench", cores=4)
         lasted = _archived(url, spark, day, 1)
-        spans = []
+        spans = list[Span]()
         for _ in range(ROUNDS):
             for readers in random.sample(READERS, len(READERS)):
+                paused = perf_counter()
                 sleep(lasted)
                 began = perf_counter()
                 lasted = _archived(url, spark, day, readers)
-                spans.append((readers, began, lasted))
+                spans.append(Span(readers, paused, began, began + lasted))
         pipe.send("over")
         samples: list[Sample] = pipe.recv()
-    return [_run(rows, samples, *span) for span in spans]
+    return [_run(rows, samples, span) for span in spans]
 
 
 def _archived(url: str, spark: "SparkSession", day: date, readers: int | None) -> float:
@@ -142,13 +153,15 @@ def _work(url: str, pipe: "Connection[object, str]") -> None:
     database.close()
 
 
-def _run(rows: int, samples: Sequence[Sample], readers: int | None, began: float, lasted: float) -> Run:
-    def p99(place: int, since: float) -> float:
-        within = [each[place] for each in samples if since <= each[0] < since + lasted]
+def _run(rows: int, samples: Sequence[Sample], span: Span) -> Run:
+    def p99(place: int, since: float, until: float) -> float:
+        within = [each[place] for each in samples if since <= each[0] < until]
         return quantiles(within, n=100)[-1]
 
-    offers, claims = ((p99(place, began), p99(place, began - lasted)) for place in (1, 2))
-    return Run(readers, rows / lasted, offers, claims)
+    offers, claims = (
+        (p99(place, span.began, span.ended), p99(place, span.paused, span.began)) for place in (1, 2)
+    )
+    return Run(span.readers, rows / (span.ended - span.began), offers, claims)
 
 
 def lines(measured: Archives) -> list[Measured]:

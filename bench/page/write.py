@@ -82,7 +82,7 @@ def archive_runs(results: Results) -> str:
     """Return the table of archives, and how it was measured."""
     archives = results.archives
     if not archives.rates:
-        return "No run is published yet: the p99 of a busy machine is that of its other programs."
+        return "No results are published yet: so far, other programs used the machine too, and determined the p99."
     rounds = max(map(len, archives.rates.values()))
     return (
         f"{archive_table(results)}\n\nThe day has {archives.rows:,} jobs. The ratio is the median of {rounds} rounds, "

@@ -82,7 +82,7 @@ def work(
 
 def _measure(database: Database, maintained: Mapping[str, int]) -> None:
     """Pass the figures of a full run of maintenance, of the due jobs and of the database to the hooks."""
-    if not hooks.take_figures():
+    if not hooks.has_figures_hooks():
         return
     # Imported only when used, as in `work`.
     from minutehand.queries.health import check_health

@@ -1,7 +1,6 @@
 """A token with +read may read everything of its tenant, and change nothing."""
 
 from datetime import timedelta
-from uuid import UUID
 
 import pytest
 
@@ -52,7 +51,7 @@ def test_reader_may_not_change_a_schedule_named_preview(api, problem, reader, me
 
 
 def test_refused_change_leaves_the_job(api, jobs, reader):
-    job: UUID = enqueue("echo", delay=timedelta(hours=1), connection=jobs).id
+    job = enqueue("echo", delay=timedelta(hours=1), connection=jobs).id
     api.post(f"/jobs/{job}/cancel", headers=reader)
 
     assert get(jobs, job).state == "scheduled"

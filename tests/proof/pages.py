@@ -67,7 +67,7 @@ PAGES = {
     "list_queues": 400,
     "list_retention": 5,
     "start_tick": 40,
-    "lock_schedules": 5,
+    "lock_installation": 5,
     "list_installed_limits": 50,
     "note_source": 50,
     "max_result": 10,

@@ -127,8 +127,8 @@ def call(event: Event) -> None:
             _warn_once(function, error)
 
 
-def take_figures() -> bool:
-    """Return whether any function takes figures."""
+def has_figures_hooks() -> bool:
+    """Return whether any function is registered for figures."""
     load()
     return bool(_of_figures)
 

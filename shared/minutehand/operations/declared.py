@@ -74,7 +74,7 @@ def install(database: Database, limits: Iterable[Limit], source: str = "code") -
     scopes = json.dumps([limit.names for limit in declared.values()])
     outcomes: dict[str, list[str]] = {"added": [], "changed": [], "unchanged": [], "removed": []}
     with database.transaction():
-        database.run("lock_schedules")
+        database.run("lock_installation")
         existing = database.run("list_installed_limits", source=source, scopes=scopes)
         hashes = {_place(each): each["hash"] for each in existing if each["source"] == source}
         _refuse_others([each for each in existing if each["source"] != source], source)
@@ -132,5 +132,5 @@ def _refuse_others(others: list[dict[str, Any]], source: str) -> None:
         raise InvalidJobError(
             "limit_is_own",
             f"the limit of {scope} exists and was not installed by {source!r}; remove it with minutehand unlimit, "
-            "or the declaration",
+            "or remove the declaration",
         )

@@ -40,7 +40,7 @@ def install(
     """
     declared = _by_name(schedules)
     with database.transaction():
-        database.run("lock_schedules")
+        database.run("lock_installation")
         now = now or clock(database)
         existing = {record["name"]: record for record in database.run("list_installed")}
         own = {name: record for name, record in existing.items() if record["source"] == source}

@@ -23,6 +23,15 @@ def archived(connection: Connection, home: str) -> None:
     )
 
 
+def archived_from_default(connection: Connection) -> None:
+    """Record a day without a partition as an archive does."""
+    connection.execute(
+        "insert into minutehand.archived_days (home, day, rows, identity)"
+        " select 'jobs_done', '2020-02-29', rows, identity"
+        "   from minutehand.identities('jobs_done', 'jobs_done_default', '2020-02-29')"
+    )
+
+
 def drop(connection: Connection, home: str) -> Any:
     return ask(connection, "select minutehand.drop_archived(%s, %s)", home, DAY)
 
@@ -176,11 +185,7 @@ def test_exchanged_partition_keeps_unarchived_rows(connection: Connection) -> No
     was = ask(connection, "select 'minutehand.jobs_done_default'::regclass::oid")
 
     assert ask(connection, exchange) == "held"
-    connection.execute(
-        "insert into minutehand.archived_days (home, day, rows, identity)"
-        " select 'jobs_done', '2020-02-29', rows, identity"
-        "   from minutehand.identities('jobs_done', 'jobs_done_default', '2020-02-29')"
-    )
+    archived_from_default(connection)
     assert ask(connection, exchange) == "dropped"
 
     assert connection.execute("select kind from minutehand.jobs_done_default").fetchall() == [("b",)]

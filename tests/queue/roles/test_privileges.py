@@ -61,7 +61,7 @@ def test_login_without_a_role_cannot_access_the_schema(login: Login) -> None:
         "examine_snapshots",
         "health",
         "leave_tenant",
-        "lock_schedules",
+        "lock_installation",
         "migration_known",
         "why_clock",
     }

@@ -117,12 +117,9 @@ def _is_reader(claims: Mapping[str, Any]) -> bool:
 
 def _words(value: object) -> set[str]:
     """Return the values of a claim: a text, a list, or a list as API Gateway writes it."""
-    if isinstance(value, str) and (found := LIST.fullmatch(value)):
-        return set(re.split(r"[ ,]+", found[1]))
-    return (
-        {value}
-        if isinstance(value, str)
-        else {str(each) for each in value}
-        if isinstance(value, list)
-        else set()
-    )
+    if isinstance(value, list):
+        return {str(each) for each in value}
+    if not isinstance(value, str):
+        return set()
+    found = LIST.fullmatch(value)
+    return set(re.split(r"[ ,]+", found[1])) if found else {value}

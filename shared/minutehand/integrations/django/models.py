@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 from django.db import models
 from django.db.models.expressions import RawSQL
 
-from minutehand.model.calendar import WAITING
+from minutehand.model.row import Row
 
 
 def refuse(*_arguments: Any, **_options: Any) -> NoReturn:
@@ -55,11 +55,7 @@ class Job(models.Model):
 
     objects = JobManager()
     save_base = delete = refuse
-
-    @property
-    def waits(self) -> bool:
-        """Whether it waits for jobs of `after` that have not ended."""
-        return bool(self.state == "scheduled" and self.visible == WAITING)
+    waits = Row.waits
 
     class Meta:
         """The table, which Django neither creates nor changes."""

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from shlex import join
 from typing import Any, Literal, get_args
 
 from minutehand.database import Record
-from minutehand.model.control import SCOPE, Control
+from minutehand.model.control import Control
 from minutehand.model.display import safe, span
+from minutehand.queries.commands import names_of, resume_command
 
 What = Literal[
     "dispatcher_silent", "read_only", "late", "failing", "retrying", "paused", "limited", "throttled"
@@ -137,16 +137,15 @@ def paused(controls: Sequence[Control]) -> Iterator[Item]:
         if each.paused:
             until = f" until {each.until:%Y-%m-%d %H:%M} UTC" if each.until else ""
             because = f": {each.reason}" if each.reason else ""
-            flags = [word for name, value in _names(each).items() for word in (f"--{_option(name)}", value)]
             yield Item(
                 what="paused",
                 severity="info",
                 sentence=safe(f"{each.scope.capitalize()} is paused{until}{because}."),
-                next_step=safe(join(["minutehand", "resume", *(flags or ["--all"])])),
+                next_step=safe(resume_command(each)),
                 queue=each.queue or None,
                 kind=each.kind or None,
                 since=each.changed,
-                filter=_names(each) | {"state": ["due", "scheduled", "retrying"]},
+                filter=names_of(each) | {"state": ["due", "scheduled", "retrying"]},
             )
 
 
@@ -165,18 +164,9 @@ def limited(controls: Sequence[Control]) -> Iterator[Item]:
                 kind=each.kind or None,
                 count=each.busy,
                 since=each.changed,
-                filter=_names(each) | {"state": ["offered", "running"]},
+                filter=names_of(each) | {"state": ["offered", "running"]},
             )
 
 
 def _jobs(count: int, *, more: bool) -> str:
     return f"{count:,}{'+' if more else ''} job{'' if count == 1 else 's'}"
-
-
-def _names(control: Control) -> dict[str, Any]:
-    return {name: getattr(control, name) for name in SCOPE if getattr(control, name)}
-
-
-def _option(name: str) -> str:
-    # `--tenant` is the tenant that a command acts for.
-    return "of-tenant" if name == "tenant" else name

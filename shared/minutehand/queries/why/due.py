@@ -2,18 +2,14 @@
 
 from collections.abc import Callable
 from datetime import tzinfo
-from shlex import join
 from typing import Any
 
-from minutehand.model.control import SCOPE
 from minutehand.model.display import span
+from minutehand.queries.commands import names_of, resume_command
 from minutehand.queries.why.evidence import UNSERVED_AFTER, Evidence, Found
 from minutehand.queries.why.groups import GROUP_REASONS
 from minutehand.queries.why.limits import LIMIT_REASONS
 from minutehand.queries.why.words import place, storm, time_in
-
-# `--tenant` is the tenant that a command acts for.
-OPTIONS = {"tenant": "of-tenant"}
 
 
 def _paused(known: Evidence, zone: tzinfo) -> Found | None:
@@ -24,13 +20,11 @@ def _paused(known: Evidence, zone: tzinfo) -> Found | None:
     since = f" since {time_in(pause.changed, zone)}" if pause.changed else ""
     until = f" until {time_in(pause.until, zone)}" if pause.until else ", until somebody resumes it"
     because = f" ({pause.reason})" if pause.reason else ""
-    names = {name: getattr(pause, name) for name in SCOPE if getattr(pause, name)}
-    flags = [part for name, value in names.items() for part in (f"--{OPTIONS.get(name, name)}", value)]
-    evidence = names | {"since": pause.changed, "until": pause.until, "by": known.paused_by}
+    evidence = names_of(pause) | {"since": pause.changed, "until": pause.until, "by": known.paused_by}
     return (
         "paused",
         f"It is paused: {pause.scope}{by}{since}{until}{because}.",
-        join(["minutehand", "resume", *(flags or ["--all"])]),
+        resume_command(pause),
         evidence,
     )
 

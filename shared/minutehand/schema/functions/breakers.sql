@@ -14,11 +14,11 @@ as $$
      limit 1
 $$;
 
--- Notes the outcomes of jobs with a group. `holds` are how long their groups wait. In which order jobs that are written together
--- ended is not known: a success ends the failures before this write, and the failures of this write count after it. Groups are changed in one order, so that
--- sessions do not deadlock. An outcome must neither wait for a transaction that stays open nor fail a completion that is in a
--- transaction of the handler: if another session keeps a group's breaker for a second, or has changed it since this transaction's
--- snapshot, its outcomes are not noted. After the first such group, no other one is waited for.
+-- Notes the outcomes of jobs with a group. `holds` are how long their groups wait. The order in which jobs of one write ended is
+-- unknown: a success resets the failures before this write, and the failures of this write count after it. Groups are changed in
+-- one order, so that sessions do not deadlock. An outcome must not wait for a transaction that stays open, nor fail a completion
+-- in a transaction of the handler. So it is not noted if another session keeps the group's breaker locked for a second, or has
+-- changed it since this transaction's snapshot. After the first such group, no other one is waited for.
 create or replace function minutehand.note_outcomes(queues text[], tenants text[], groups text[], outcomes text[], holds interval[]) returns void
 language plpgsql volatile security definer set search_path = minutehand, pg_temp set lock_timeout = '1s'
 as $$

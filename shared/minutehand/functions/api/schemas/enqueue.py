@@ -69,7 +69,6 @@ class JobOptions(StrictModel):
     )
     on_dead: str | OnDead | None = Field(None, description="a kind or a job, created if this job dies")
     batch: UUID | None = Field(None, description="the id of the batch that the job belongs to")
-
     after: list[UUID] | None = Field(None, description="the ids of the jobs that must end before it")
     after_failure: AfterFailure | None = Field(
         None, description="what to do if one of them does not succeed; `cancel` by default"

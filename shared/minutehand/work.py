@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from threading import Event as Flag
 
+from minutehand.attempts.group import Group
 from minutehand.attempts.in_turn import run_jobs
 from minutehand.attempts.time_limit import time_limits
 from minutehand.calling import unawaited
@@ -57,6 +58,7 @@ def work(
         # Once, and not for the jobs of each chunk.
         unawaited.watching(),
         time_limits(),
+        Group() as group,
         _releasing(taker, handlers),
     ):
         while not stop.is_set():
@@ -71,6 +73,7 @@ def work(
                 concurrency=concurrency,
                 # Jobs that were taken must not wait for maintenance.
                 ahead=lambda: None if maintenance.is_due else taker.ahead(),
+                group=group,
             )
             if jobs:
                 hooks.call_with_figures({"taken": len(finishes)})

@@ -33,15 +33,19 @@ class Chunk:
         stopping: Callable[[], bool],
         end: float,
         events: EventBuffer,
+        group: Group,
         ahead: Callable[[], Ahead | None] = lambda: None,
     ) -> None:
-        """Take over the claims; nothing runs yet. `ahead` returns what to run with the last write of outcomes."""
+        """Take over the claims; nothing runs yet. `ahead` returns what to run with the last write of outcomes.
+
+        The group must be empty.
+        """
         self.jobs, self._handlers, self._events, self._end = jobs, handlers, events, end
         self._ahead = ahead
         self.stopping = stopping
         self._waiting = WaitingLeases(job.lease for job in jobs)
         self._running: set[Job] = set()
-        self._group = Group(self._ended)
+        self._group = group
         self._traced = spans.are_recorded()
         # The caller may roll back at any time, and a span reports how the outcome was written.
         self._at_once = self._traced or jobs[0].database.borrowed
@@ -119,7 +123,7 @@ class Chunk:
     def add(self, job: Job, outcome: Outcome) -> bool:
         """Add an outcome to those that are written together. Return whether they must be written now."""
         seconds = self._measure(job)
-        is_due = self._group.add(job, outcome, seconds)
+        is_due = self._group.add(job, outcome, seconds, self._ended)
         self._running.discard(job)
         if self._running:
             self._watch(job)
@@ -144,14 +148,10 @@ class Chunk:
         self._running.discard(job)
         self._ended(job, finished, self._measure(job))
 
-    def close(self) -> None:
-        """Stop the thread that writes outcomes in time."""
-        self._group.end()
-
     def release(self, job: Job) -> None:
         """Release a job at no cost of an attempt."""
         self._waiting.discard(job.lease)
-        if self._group.add(job, Released(), 0.0):
+        if self._group.add(job, Released(), 0.0, self._ended):
             self.write()
 
     def release_rest(self, interrupted: bool) -> None:

@@ -9,6 +9,8 @@ A group is written when
     the worker is stopping, or the chunk ends, if it can in one transaction with the next take
 
 While a handler runs, a thread watches the time. A crash of the worker repeats the attempts of one group at most.
+A resident worker has one group for all of its chunks, whose thread goes on between them: to start one for each chunk
+takes as long as several attempts.
 """
 
 import logging
@@ -19,6 +21,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from threading import Event, Lock, RLock, Thread
 from time import monotonic
+from typing import Self
 
 from minutehand.attempts.ending import Ahead
 from minutehand.attempts.successors import wake_successors
@@ -34,10 +37,16 @@ from minutehand.model.outcome import Finish, Outcome
 SECONDS = 0.05
 # After an error, each pause before the next try is twice as long, up to this.
 LONGEST_PAUSE = 5.0
+# After how many of these pauses without an outcome the thread ends: a second.
+MOST_IDLE_PAUSES = 20
 MOST_OUTCOMES = 100
 MOST_CHARACTERS = 1_000_000
 
 logger = logging.getLogger(__name__)
+
+
+# Gets a job, its finish and the seconds of its attempt, once its outcome is written.
+Record = Callable[[Job, Finish, float], None]
 
 
 @dataclass(eq=False, slots=True)
@@ -47,18 +56,16 @@ class Member:
     job: Job
     outcome: Outcome
     seconds: float
+    record: Record
     context: Context
-
-
-Record = Callable[[Job, Finish, float], None]
 
 
 class Group:
     """The outcomes of a chunk that have not been written. One thread adds to it, and another one may write it."""
 
-    def __init__(self, record: Record, clock: Callable[[], float] = monotonic) -> None:
-        """Call `record` with each job, its finish and the seconds of its attempt, once its outcome is written."""
-        self._record, self._clock = record, clock
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        """Create an empty group, for the outcomes of one chunk after the other."""
+        self._clock = clock
         self._members: dict[Job, Member] = {}
         self._due = inf
         self._characters = 0
@@ -67,7 +74,7 @@ class Group:
         self._ended = Event()
         # Guards the members and their limits, and whether a thread watches the time.
         self._state = Lock()
-        self._watching = False
+        self._watching, self._idle_pauses = False, 0
 
     def __contains__(self, job: Job) -> bool:
         """Whether a job's outcome waits to be written."""
@@ -77,11 +84,11 @@ class Group:
         """Return the number of outcomes that wait to be written."""
         return len(self._members)
 
-    def add(self, job: Job, outcome: Outcome, seconds: float) -> bool:
+    def add(self, job: Job, outcome: Outcome, seconds: float, record: Record) -> bool:
         """Add the outcome of an attempt that took some seconds. Return whether the group must be written now."""
         now = self._clock()
         with self._state:
-            self._members[job] = Member(job, outcome, seconds, copy_context())
+            self._members[job] = Member(job, outcome, seconds, record, copy_context())
             self._due = min(self._due, now + SECONDS, job.lease.holds_until)
             self._characters += len(_result(outcome))
             is_due = (
@@ -128,20 +135,25 @@ class Group:
 
     def _written(self, member: Member, finish: Finish) -> None:
         try:
-            member.context.run(self._record, member.job, finish, member.seconds)
+            member.context.run(member.record, member.job, finish, member.seconds)
         finally:
             with self._state:
                 del self._members[member.job]
 
     def watch(self, database: Database) -> None:
         """Let a thread write the outcomes in time on this connection, because a handler runs."""
+        self._database = database
+        if not self._members or self._watching:
+            return
         with self._state:
-            self._database = database
-            if self._members and not self._watching:
-                self._watching = True
+            if not self._watching:
+                self._watching, self._idle_pauses = True, 0
                 Thread(target=self._write_in_time, daemon=True).start()
 
-    def end(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Stop watching."""
         self._ended.set()
 
@@ -154,9 +166,10 @@ class Group:
                 self._write_between_transactions()
 
     def _needs_watching(self) -> bool:
-        """Decide in one step whether the thread goes on, so that the next group gets another one if it does not."""
+        """Decide in one step whether the thread goes on, so that the next outcome gets another one if it does not."""
         with self._state:
-            self._watching = bool(self._members) and not self._ended.is_set()
+            self._idle_pauses = 0 if self._members else self._idle_pauses + 1
+            self._watching = self._idle_pauses <= MOST_IDLE_PAUSES and not self._ended.is_set()
             return self._watching
 
     def _write_between_transactions(self) -> None:

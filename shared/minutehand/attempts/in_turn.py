@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from datetime import timedelta
 
 from minutehand.attempts.chunk import Chunk
 from minutehand.attempts.ending import Ahead
+from minutehand.attempts.group import Group
 from minutehand.attempts.time_limit import time_limits
 from minutehand.calling import unawaited
 from minutehand.calling.interrupts import received_by
@@ -29,6 +31,7 @@ def run_jobs(
     hook: Hook = emit.ignore,
     concurrency: int = 1,
     ahead: Callable[[], Ahead | None] = lambda: None,
+    group: Group | None = None,
 ) -> list[Finish]:
     """Run claimed jobs in order; `end` is the worker's last monotonic second, which FINISH_TIME follows.
 
@@ -40,14 +43,15 @@ def run_jobs(
     error the current job keeps its claim, and becomes due again when its lease ends.
 
     Outcomes of short attempts are written together; see `minutehand.attempts.group`. `ahead` returns a statement to
-    run in the transaction of the last ones, if any.
+    run in the transaction of the last ones, if any. `group` is the one of a worker that runs many chunks, and ends it.
     """
     if not jobs:
         return []
     events = EventBuffer(jobs[0].database, hook, end + FINISH_TIME.total_seconds() / 2)
     try:
-        with unawaited.watching(), time_limits():
-            chunk = Chunk(jobs, handlers, stopping, end, events, ahead)
+        own = Group() if group is None else nullcontext(group)
+        with unawaited.watching(), time_limits(), own as outcomes:
+            chunk = Chunk(jobs, handlers, stopping, end, events, outcomes, ahead)
             _run(chunk, concurrency)
             return chunk.finishes
     finally:
@@ -65,8 +69,6 @@ def _run(chunk: Chunk, concurrency: int) -> None:
         with received_by(lambda: None):
             chunk.release_rest(isinstance(error, KeyboardInterrupt))
         raise
-    finally:
-        chunk.close()
 
 
 def _run_in_turn(chunk: Chunk, concurrency: int) -> None:

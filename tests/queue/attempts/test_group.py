@@ -2,6 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from threading import Event as Flag
+from threading import Thread
+from threading import enumerate as enumerate_threads
 from typing import Any
 from uuid import uuid4
 
@@ -13,6 +16,7 @@ from minutehand.attempts.in_turn import run_jobs
 from minutehand.handlers import HandlerTable
 from minutehand.model.event import Event
 from minutehand.model.outcome import Done, Finish, Interrupted
+from minutehand.work import work
 from tests.queue.stage import Queue, until
 
 STATE = "select minutehand.state(j) from minutehand.jobs j where id = %(id)s"
@@ -50,47 +54,47 @@ def another(job: Job) -> Job:
 
 
 def test_group_is_due_some_time_after_its_first_outcome(job: Job, clock: Clock) -> None:
-    group = Group(record, clock)
+    group = Group(clock)
     due = []
     for clock.now in (0.0, SECONDS / 4, SECONDS / 2):
-        due.append(group.add(another(job), Done(), 0.0))
+        due.append(group.add(another(job), Done(), 0.0, record))
 
     assert due == [False, False, True]
 
 
 def test_group_is_due_when_a_lease_ends(job: Job, clock: Clock) -> None:
-    group = Group(record, clock)
+    group = Group(clock)
     job.lease.until = job.lease.grace.total_seconds() / 2
 
-    assert group.add(job, Done(), 0.0)
+    assert group.add(job, Done(), 0.0, record)
 
 
 def test_group_is_due_when_it_is_full(job: Job, clock: Clock) -> None:
-    group = Group(record, clock)
-    due = [group.add(another(job), Done(), 0.0) for _ in range(MOST_OUTCOMES)]
+    group = Group(clock)
+    due = [group.add(another(job), Done(), 0.0, record) for _ in range(MOST_OUTCOMES)]
 
     assert due == [False] * (MOST_OUTCOMES - 1) + [True]
 
 
 def test_group_is_due_when_its_results_are_large(job: Job, clock: Clock) -> None:
-    group = Group(record, clock)
+    group = Group(clock)
     large = Done("1" * (MOST_CHARACTERS // 2))
 
-    assert [group.add(another(job), large, 0.0) for _ in range(2)] == [False, True]
+    assert [group.add(another(job), large, 0.0, record) for _ in range(2)] == [False, True]
 
 
 def test_outcome_of_a_long_attempt_is_due_at_once(job: Job, clock: Clock) -> None:
-    assert Group(record, clock).add(job, Done(), SECONDS * 1.01)
+    assert Group(clock).add(job, Done(), SECONDS * 1.01, record)
 
 
 def test_written_group_begins_again(direct_queue: Queue, clock: Clock) -> None:
     jobs = [direct_queue.claimed() for _ in range(2)]
-    group = Group(record, clock)
-    group.add(jobs[0], Done(), 0.0)
+    group = Group(clock)
+    group.add(jobs[0], Done(), 0.0, record)
     clock.now = SECONDS
     group.write()
 
-    assert (group.add(jobs[1], Done(), 0.0), direct_queue.row(jobs[0].id).state) == (False, "done")
+    assert (group.add(jobs[1], Done(), 0.0, record), direct_queue.row(jobs[0].id).state) == (False, "done")
     assert (jobs[0] in group, jobs[1] in group) == (False, True)
 
 
@@ -121,6 +125,34 @@ def test_group_is_written_while_an_async_handler_blocks_the_loop(direct_queue: Q
             until(lambda: other.run("get_states", ids=[first])[0]["state"] == "done")
 
     assert run(direct_queue, handler) == ["done", "done"]
+
+
+def test_chunks_of_a_worker_share_a_thread(direct_queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("minutehand.attempts.group.MOST_IDLE_PAUSES", 10_000)
+    threads: set[Thread] = set()
+    before = {*enumerate_threads()}
+    for _ in range(10):
+        direct_queue.enqueue()
+    handlers = HandlerTable({"echo": lambda _: threads.update({*enumerate_threads()} - before)})
+
+    assert work(direct_queue.database, handlers, Flag(), chunk=2, drain=True) == 10
+
+    assert len(threads) == 1
+
+
+def test_thread_of_an_idle_worker_ends(direct_queue: Queue) -> None:
+    before, group, job = {*enumerate_threads()}, Group(), direct_queue.claimed()
+    group.add(job, Done(), 0.0, record)
+    group.watch(job.database.second)
+    (thread,) = {*enumerate_threads()} - before
+    group.write()
+
+    until(lambda: not thread.is_alive())
+    group.add(job, Done(), 0.0, record)
+    group.watch(job.database.second)
+
+    assert len({*enumerate_threads()} - before) == 1
+    until(lambda: len(group) == 0)
 
 
 def test_handler_may_use_the_connection_while_the_group_is_written(direct_queue: Queue) -> None:

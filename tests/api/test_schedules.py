@@ -144,3 +144,14 @@ def test_name_may_contain_a_slash(api, jobs):
     assert [each["job"] for each in api.get(f"{path}/firings").json()["firings"]] == [job]
     assert api.delete(path).json()["name"] == "mail/weekly"
     assert api.get(path).status_code == 404
+
+
+def test_schedule_is_found_by_a_name_that_is_no_path(api, jobs):
+    for name in ("a/b", "a/b/firings"):
+        assert api.put(f"/schedules/{name}", json=WEEKLY).status_code == 200
+    (found,) = api.get("/schedules", params={"name": "a/b/firings"}).json()["schedules"]
+    (whole,) = api.get("/schedules", params={"name": "a/b/firings", "include": "payload"}).json()["schedules"]
+
+    assert (found["name"], found["job"]) == ("a/b/firings", {"kind": "report"})
+    assert whole["job"]["payload"] == {"n": 1}
+    assert api.get("/schedules", params={"name": "a"}).json() == {"schedules": [], "after": None}

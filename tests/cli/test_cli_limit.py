@@ -1,4 +1,10 @@
-"""`minutehand limit --install`: the limits that a module declares."""
+"""`minutehand limit --install`: the limits that a module declares; and groups with unusual names."""
+
+from contextlib import closing
+
+import pytest
+
+from minutehand import Database, enqueue
 
 
 def test_limits_of_a_module_are_installed(invoke, lines, tmp_path, monkeypatch):
@@ -12,3 +18,13 @@ def test_limits_of_a_module_are_installed(invoke, lines, tmp_path, monkeypatch):
     assert outcome == {"added": [], "changed": [], "unchanged": ["kind report"], "removed": []}
     refused = invoke(*install, "3")
     assert (refused.exit_code, "must not have other options" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["-x", "--queue", "a b"])
+def test_name_that_begins_like_an_option_follows_two_hyphens(invoke, direct_database, name):
+    with closing(Database(direct_database.url)) as jobs:
+        enqueue("report", group=name, connection=jobs)
+
+    assert invoke("limit", "2", "--group", name).exit_code == 0
+    unblocked = invoke("unblock", "--queue", "default", "--", name)
+    assert (unblocked.exit_code, unblocked.stderr[:31]) == (1, "No dead job blocked this group,")

@@ -2,10 +2,11 @@
 
 from datetime import timedelta
 
-from minutehand import Database, NewJob, Retry, enqueue, enqueue_many, schedules
+from minutehand import Database, NewJob, Retry, batch, enqueue, enqueue_many, schedules
 from minutehand.claim import take
 from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed
+from minutehand.model.worker import Worker
 from minutehand.operations.controls import pause
 
 MINUTE = timedelta(minutes=1)
@@ -17,6 +18,10 @@ HOSTILE = (
     "x" * 900,
     "a\u0000b\ufffd".replace("\u0000", "") + "\n\t'\"`${{}}",
 )
+
+
+# Names that turn the text around them around, unless a page shows them escaped.
+TURNED = "\u202egnp.exe\u2066\u061c"
 
 
 def run_one(db: Database, outcome: Done | Failed, queue: str = "default") -> None:
@@ -47,6 +52,18 @@ def enqueue_examples(db: Database) -> None:
     schedules.save(
         db, schedules.Schedule("weekly report", "0 8 * * mon", NewJob("report.build"), zone="Europe/Berlin")
     )
+
+
+def name_hostile(db: Database) -> None:
+    """Give a group, a batch, a schedule, an actor, a reason, a worker and a version names that attack the page."""
+    for name in (TURNED, SCRIPT[:100]):
+        with batch(name=name, connection=db) as jobs:
+            jobs.enqueue("mail.send", group=name, queue="names", delay=timedelta(days=1))
+        enqueue("mail.send", group=name, key=[name], queue="workers", connection=db)
+        (job,) = take(db, "workers", 1, MINUTE, MINUTE, worker=Worker(name, version=name))
+        finish(job, Failed({"type": "Broken", "message": name}, final=True))
+        schedules.save(db, schedules.Schedule(name, "0 8 * * mon", NewJob("report.build", key=[name])))
+        pause(db, key=name, reason=name, actor=name)
 
 
 def enqueue_hostile(db: Database) -> None:

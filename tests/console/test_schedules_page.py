@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from playwright.sync_api import Page, expect
 
@@ -86,3 +86,45 @@ def test_schedule_is_added(page: Page, serve: Serve, db: Database) -> None:
     expect(page.locator(ROWS)).to_contain_text("nightly")
     added = schedules.get(db, "nightly").schedule
     assert (added.job.kind, added.job.payload, added.every) == ("backup", {"full": True}, "0 8 * * mon-fri")
+
+
+def test_schedule_whose_name_ends_like_a_path_is_opened(page: Page, serve: Serve, db: Database) -> None:
+    for name in ("a/b", "a/b/firings"):
+        schedules.save(
+            db, replace(STORED, name=name, every="0 9 * * tue" if name == "a/b" else "0 7 * * wed")
+        )
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/schedules")
+    page.get_by_role("link", name="a/b/firings").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("a/b/firings")
+    expect(page.locator(".facts")).to_contain_text("0 7 * * wed")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("h1 .state")).to_have_text("paused")
+    assert [schedules.get(db, name).paused for name in ("a/b", "a/b/firings")] == [False, True]
+    page.get_by_role("button", name="Edit").click()
+    expect(page.get_by_role("dialog").get_by_label("Every")).to_have_value("0 7 * * wed")
+
+
+def test_hour_that_occurs_twice_in_autumn_has_offsets(page: Page, serve: Serve, db: Database) -> None:
+    autumn = datetime(2030, 10, 26, 23, tzinfo=UTC)
+    schedules.save(
+        db, schedules.Schedule("hourly", "PT1H", NewJob("report"), zone="Europe/Berlin", starts=autumn)
+    )
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/schedules?name=hourly")
+    rows = page.get_by_role("table", name="Next occurrences").locator(ROWS)
+
+    expect(rows.nth(1)).to_contain_text("Oct 27, 2030, 02:00 +02:00")
+    expect(rows.nth(2)).to_contain_text("Oct 27, 2030, 02:00 +01:00")
+
+
+def test_times_of_a_schedule_have_names_on_a_narrow_screen(page: Page, serve: Serve, db: Database) -> None:
+    schedules.save(db, STORED)
+    schedules.run_now(db, NAME)
+    page.set_viewport_size({"width": 320, "height": 700})
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/schedules")
+    expect(page.locator(ROWS)).to_have_count(1)
+
+    labels = page.locator("td.when").evaluate_all(
+        "all => all.map(e => getComputedStyle(e, '::before').content)"
+    )
+    assert [label.strip('" ') for label in labels] == ["Next", "Last"]

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
-from minutehand.local.errors import PortInUseError, StartError
-from minutehand.local.home import is_free
+from minutehand.local.errors import StartError
+from minutehand.local.home import listen
 from minutehand.local.reload import Application, serve
 from minutehand.stack import folder
 
@@ -35,10 +35,7 @@ def serve_console(
 
     The audit trail records `actor`. Raises PortInUseError if the port is in use, StartError if the API does not start.
     """
-    if not is_free(port):
-        raise PortInUseError(
-            f"port {port} is in use; choose another with --port, or end the process that listens on it"
-        )
+    listening = listen(port)
     secret = secrets.token_urlsafe(32)
     owner = owner_of(actor, tenant, read_only=read_only)
     served = {
@@ -48,7 +45,7 @@ def serve_console(
         "POWERTOOLS_TRACE_DISABLED": "1",
         "POWERTOOLS_LOG_LEVEL": "ERROR",
     }
-    with serve(folder() / "functions" / "api", "app:app", port, served, STDERR) as application:
+    with serve(folder() / "functions" / "api", "app:app", port, served, STDERR, listening) as application:
         if not application.accepts():
             raise StartError("the API did not start; see the error above")
         yield application, f"http://127.0.0.1:{port}/console#session={secret}"

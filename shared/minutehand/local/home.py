@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from minutehand.local import postgres
-from minutehand.local.errors import AlreadyRunningError
+from minutehand.local.errors import AlreadyRunningError, PortInUseError
 from minutehand.local.receiver import Receiver
 from minutehand.settings.table import DATABASE_URL
 
@@ -66,13 +66,26 @@ def receive(secret: str) -> Iterator[Receiver]:
 
 def is_free(port: int) -> bool:
     """Whether the port is free on 127.0.0.1."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-        return True
+    try:
+        listen(port).close()
+    except PortInUseError:
+        return False
+    return True
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on a port of 127.0.0.1; raise PortInUseError if the port is in use."""
+    opened = socket.socket()
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        opened.bind(("127.0.0.1", port))
+        opened.listen()
+    except OSError:
+        opened.close()
+        raise PortInUseError(
+            f"port {port} is in use; choose another with --port, or end the process that listens on it"
+        ) from None
+    return opened
 
 
 def _write_private(path: Path, text: str) -> None:

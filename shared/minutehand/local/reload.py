@@ -4,10 +4,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from socket import create_connection
+from socket import socket
 from time import monotonic, sleep
 
 from minutehand.local.pool import Pool
@@ -28,30 +29,44 @@ class Application:
     environment: dict[str, str]
     # Where its log goes.
     log: int = subprocess.DEVNULL
+    # A socket that listens on the port, for one start. The process inherits it, so that nothing else takes the port.
+    listening: socket | None = None
     _process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start the process. It ends with this one, because its standard input closes."""
         command = [sys.executable, "-m", "minutehand.local.serve_api", str(self.directory), self.target]
+        inherited = [self.listening.fileno()] if self.listening else []
         self._process = subprocess.Popen(
-            [*command, str(self.port)],
+            [*command, str(self.port), *map(str, inherited)],
             stdin=subprocess.PIPE,
             stdout=self.log,
             env={**os.environ, **self.environment},
             start_new_session=True,
+            pass_fds=inherited,
         )
+        if self.listening:
+            self.listening.close()
+            self.listening = None
 
     def accepts(self) -> bool:
-        """Wait until the process accepts connections; return False if it ended, or took too long."""
+        """Wait until the process answers requests; return False if it ended, or took too long."""
         deadline = monotonic() + START_SECONDS
         while self._process is not None and self._process.poll() is None and monotonic() < deadline:
-            try:
-                create_connection(("127.0.0.1", self.port), timeout=1).close()
-            except OSError:
-                sleep(POLL_SECONDS)
-            else:
+            if self._answers():
                 return True
+            sleep(POLL_SECONDS)
         return False
+
+    def _answers(self) -> bool:
+        """Return whether it answers, with any status. A socket that it inherits accepts connections before."""
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=1)) as connection:
+            try:
+                connection.request("HEAD", "/")
+                connection.getresponse()
+            except (OSError, HTTPException):
+                return False
+        return True
 
     @property
     def ended(self) -> bool:
@@ -71,10 +86,15 @@ class Application:
 
 @contextmanager
 def serve(
-    directory: Path, target: str, port: int, environment: dict[str, str], log: int = subprocess.DEVNULL
+    directory: Path,
+    target: str,
+    port: int,
+    environment: dict[str, str],
+    log: int = subprocess.DEVNULL,
+    listening: socket | None = None,
 ) -> Iterator[Application]:
-    """Serve an application such as `app:app` in a directory."""
-    application = Application(directory, target, port, environment, log)
+    """Serve an application such as `app:app` in a directory, on a port or on a socket that listens on it."""
+    application = Application(directory, target, port, environment, log, listening)
     application.start()
     try:
         yield application

@@ -52,7 +52,11 @@ def _slowed(known: Evidence, zone: tzinfo) -> Found | None:
 def _unblock(known: Evidence) -> str:
     row = known.row
     tenant = f" --of-tenant {row.tenant}" if row.tenant else ""
-    return f"minutehand unblock {quote(row.group or '')} --queue {row.queue}{tenant}"
+    group = row.group or ""
+    # What begins with a hyphen is an option, unless it follows two of them.
+    if group.startswith("-"):
+        return f"minutehand unblock --queue {row.queue}{tenant} -- {quote(group)}"
+    return f"minutehand unblock {quote(group)} --queue {row.queue}{tenant}"
 
 
 def _failing(known: Evidence) -> str:

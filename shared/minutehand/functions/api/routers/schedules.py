@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Body, Path, Query
 
 from minutehand import schedules as library
+from minutehand.database import Database
 from minutehand.errors import NotFoundError
 from minutehand.functions.api.dependencies import Actor, Connected, create_router
 from minutehand.functions.api.errors import ApiError, ProblemType
@@ -40,7 +41,12 @@ router = create_router("schedules", prefix="/schedules")
 
 @router.get("", **LISTED)
 def list_schedules(filters: Annotated[ScheduleFilter, Query()], database: Connected) -> Json:
-    """List schedules by name; continue with `after`."""
+    """List schedules by name; continue with `after`.
+
+    With `name`, return that schedule only, or none. A path cannot name a schedule whose name ends with `/firings`.
+    """
+    if filters.name is not None:
+        return Json({"schedules": _named(database, filters.name, filters.include), "after": None})
     # No tenant has a slash.
     tenant, _, name = (filters.after or "").partition("/")
     listed = library.list_schedules(
@@ -121,6 +127,15 @@ def run_schedule(name: Name, database: Connected, actor: Actor) -> Json:
     with _not_found():
         job = library.run_now(database, name, actor=actor)
     return Json({"id": job}, 201, {"Location": f"/jobs/{job}"})
+
+
+def _named(database: Database, name: str, include: Include | None) -> list[dict[str, Any]]:
+    """Return a schedule as a list of one, or an empty list if there is none."""
+    try:
+        found = library.get(database, name)
+    except NotFoundError:
+        return []
+    return [check_size(schedule_fields(found, unmasked=include == "payload"))]
 
 
 @contextmanager

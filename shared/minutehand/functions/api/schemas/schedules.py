@@ -8,7 +8,7 @@ from fastapi.openapi.models import Example
 from pydantic import BaseModel, Field, StrictInt
 
 from minutehand import schedules as library
-from minutehand.functions.api.schemas.common import Duration, StrictModel, Time
+from minutehand.functions.api.schemas.common import Duration, Include, StrictModel, Time
 from minutehand.functions.api.schemas.enqueue import JobOptions
 from minutehand.model.new_job import shown_options
 from minutehand.model.rules import sentence
@@ -66,6 +66,11 @@ class ScheduleRequest(Recurrence):
 
 class ScheduleFilter(StrictModel):
     """The schedules to list."""
+
+    name: str | None = Field(
+        None, min_length=1, max_length=200, description="only this schedule, whatever its name ends with"
+    )
+    include: Include | None = Field(None, description="with name: include payload and headers")
 
     limit: int = Field(50, ge=1, le=MAX_LISTED, description="the maximum number of schedules")
     after: str | None = Field(

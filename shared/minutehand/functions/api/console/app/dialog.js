@@ -1,5 +1,5 @@
 // Dialogs, one at a time. A change of many jobs is confirmed after a dry run.
-import { html, useEffect, useRef, useState } from "../vendor/preact.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 import { store } from "./store.js";
 
 const opened = store(null);

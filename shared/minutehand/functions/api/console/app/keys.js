@@ -1,5 +1,5 @@
 // Keyboard shortcuts. A page adds its own while it is shown.
-import { html, useLayoutEffect, useRef } from "../vendor/preact.js";
+import { html, useLayoutEffect, useRef } from "./html.js";
 import { Dialog, isOpen, open } from "./dialog.js";
 
 const sources = [];

@@ -1,6 +1,6 @@
 // Live data: loads again every few seconds while the page is visible and updates are not paused. The slower the answers, the
 // longer the pauses: loads of a page take at most a tenth of the time together, so that they never burden a slow database.
-import { useCallback, useEffect, useRef, useState } from "../vendor/preact.js";
+import { useCallback, useEffect, useRef, useState } from "./html.js";
 import { recoveries, signIn } from "./api.js";
 import { store } from "./store.js";
 

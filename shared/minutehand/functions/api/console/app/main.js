@@ -1,5 +1,5 @@
 // Starts the console.
-import { html, render } from "../vendor/preact.js";
+import { html, render } from "./html.js";
 import "./theme.js";
 import { startKeys } from "./keys.js";
 import { startRouter } from "./router.js";

@@ -1,5 +1,5 @@
 // The frame around every page: navigation, sign-in, theme, time zone, live updates and shortcuts.
-import { html, useEffect, useErrorBoundary, useState } from "../vendor/preact.js";
+import { html, useEffect, useErrorBoundary, useState } from "./html.js";
 import { setToken, signIn } from "./api.js";
 import { Dialog, Dialogs } from "./dialog.js";
 import { showKeys, useKeys } from "./keys.js";

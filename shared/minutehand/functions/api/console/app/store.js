@@ -1,5 +1,5 @@
 // A store: a value that components follow. Preferences are kept in the browser, never in a cookie.
-import { useEffect, useState } from "../vendor/preact.js";
+import { useEffect, useState } from "./html.js";
 
 export function store(initial) {
   let value = initial;

@@ -1,5 +1,5 @@
 // A table whose rows are links. It becomes a list on a narrow screen. j and k move, Enter opens, x selects.
-import { html, useEffect, useRef, useState } from "../vendor/preact.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 import { useKeys } from "./keys.js";
 import { go } from "./router.js";
 

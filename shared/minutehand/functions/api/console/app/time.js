@@ -1,5 +1,5 @@
 // Times in the reader's zone or in UTC, relative to now, and durations.
-import { html, useEffect, useState } from "../vendor/preact.js";
+import { html, useEffect, useState } from "./html.js";
 import { now } from "./api.js";
 import { preference, store } from "./store.js";
 
@@ -8,6 +8,7 @@ export const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC"
 export const zone = () => (zoneChoice.get() === "utc" ? "UTC" : ownZone);
 
 const TICK_MS = 5000;
+const HOUR_MS = 3_600_000;
 const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
 const clock = store(0);
 setInterval(() => document.hidden || clock.set((ticks) => ticks + 1), TICK_MS);
@@ -23,6 +24,14 @@ export function absolute(at, timeZone = zone(), { seconds = true } = {}) {
   const options = { weekday: "short", year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone };
   return new Intl.DateTimeFormat("en", seconds ? { ...options, second: "2-digit" } : options).format(new Date(at));
 }
+
+// "+02:00": in autumn an hour occurs twice, and only the offset tells which one a time is of.
+function offset(at, timeZone) {
+  const parts = new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "longOffset" }).formatToParts(new Date(at));
+  return parts.find(({ type }) => type === "timeZoneName").value.slice("GMT".length) || "+00:00";
+}
+
+export const withOffset = (at, timeZone = zone(), options) => `${absolute(at, timeZone, options)} ${offset(at, timeZone)}`;
 
 export function duration(seconds) {
   if (seconds === null || seconds === undefined || Number.isNaN(seconds)) return "–";
@@ -42,8 +51,15 @@ export function Time({ at, exact = false }) {
   clock.use();
   zoneChoice.use();
   if (!at) return null;
-  const title = `${absolute(at, ownZone)} ${ownZone}\n${absolute(at, "UTC")} UTC`;
-  return html`<time datetime=${at} title=${title}>${exact ? absolute(at) : relative(at)}</time>`;
+  const title = `${withOffset(at, ownZone)} ${ownZone}\n${absolute(at, "UTC")} UTC`;
+  return html`<time datetime=${at} title=${title}>${exact ? exactly(at) : relative(at)}</time>`;
+}
+
+// With the offset only if the same time of the day occurs twice.
+function exactly(at) {
+  const own = absolute(at);
+  const others = [-HOUR_MS, HOUR_MS].map((distance) => absolute(Date.parse(at) + distance));
+  return others.includes(own) ? withOffset(at) : own;
 }
 
 export function useNow() {

@@ -1,5 +1,5 @@
 // Short messages about finished actions; errors stay until they are closed.
-import { html } from "../vendor/preact.js";
+import { html } from "./html.js";
 import { store } from "./store.js";
 
 const STAYS_MS = 6000;

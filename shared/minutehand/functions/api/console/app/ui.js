@@ -1,5 +1,5 @@
 // The parts that pages consist of.
-import { html, useEffect, useState } from "../vendor/preact.js";
+import { html, useEffect, useState, visible } from "./html.js";
 import { toast } from "./toasts.js";
 
 export const STATES = ["scheduled", "due", "offered", "running", "retrying", "done", "dead", "expired", "cancelled"];
@@ -14,7 +14,7 @@ export const atLeast = ({ jobs, more } = { jobs: 0 }) => `${count(jobs)}${more ?
 export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 export function Page({ title, trail, actions, state, children }) {
-  useEffect(() => { document.title = `${title} · minutehand`; }, [title]);
+  useEffect(() => { document.title = visible(`${title} · minutehand`); }, [title]);
   return html`<header class="page-head">
       <div class="page-title">
         ${trail && html`<p class="trail">${trail}</p>`}

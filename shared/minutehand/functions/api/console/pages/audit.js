@@ -1,5 +1,5 @@
 // Audit: the changes that people made, the newest first.
-import { html } from "../vendor/preact.js";
+import { html } from "../app/html.js";
 import { request } from "../app/api.js";
 import { useLive } from "../app/live.js";
 import { jobLink, link, setQuery } from "../app/router.js";

@@ -1,5 +1,5 @@
 // Batches: their progress, and cancel and retry of their jobs.
-import { html } from "../vendor/preact.js";
+import { html } from "../app/html.js";
 import { post, request } from "../app/api.js";
 import { confirm } from "../app/dialog.js";
 import { reload, useLive } from "../app/live.js";

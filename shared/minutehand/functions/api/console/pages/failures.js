@@ -1,5 +1,5 @@
 // Failures: jobs that died or wait for another attempt, grouped by cause, with their trend and a retry of each group.
-import { html } from "../vendor/preact.js";
+import { html } from "../app/html.js";
 import { post, request } from "../app/api.js";
 import { confirm } from "../app/dialog.js";
 import { reload, useLive } from "../app/live.js";

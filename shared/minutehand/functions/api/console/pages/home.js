@@ -1,5 +1,5 @@
 // Home: what needs attention, throughput and waits over a window, and the queues. Each number links to its jobs.
-import { html } from "../vendor/preact.js";
+import { html } from "../app/html.js";
 import { request } from "../app/api.js";
 import { useLive } from "../app/live.js";
 import { link } from "../app/router.js";

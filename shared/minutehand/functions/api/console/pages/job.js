@@ -1,5 +1,5 @@
 // Job: why it has not finished, its timeline and attempts, its values on request, and its changes.
-import { html } from "../vendor/preact.js";
+import { html } from "../app/html.js";
 import { request } from "../app/api.js";
 import { useLive } from "../app/live.js";
 import { useOperator } from "../app/role.js";

@@ -1,5 +1,5 @@
 // Jobs: lists, filters and changes them. Filters and the place in the list are in the URL.
-import { html } from "../vendor/preact.js";
+import { html } from "../app/html.js";
 import { request } from "../app/api.js";
 import { open } from "../app/dialog.js";
 import { useLive } from "../app/live.js";

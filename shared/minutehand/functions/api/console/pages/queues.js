@@ -1,5 +1,5 @@
 // Queues and limits: the jobs of each queue, and the pauses and limits that hold jobs back.
-import { html } from "../vendor/preact.js";
+import { html } from "../app/html.js";
 import { post, request } from "../app/api.js";
 import { confirm } from "../app/dialog.js";
 import { reload, useLive } from "../app/live.js";

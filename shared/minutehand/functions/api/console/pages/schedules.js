@@ -1,5 +1,5 @@
 // Schedules: a list, and for `?name=` one of them.
-import { html } from "../vendor/preact.js";
+import { html } from "../app/html.js";
 import { request } from "../app/api.js";
 import { open } from "../app/dialog.js";
 import { useLive } from "../app/live.js";

@@ -1,5 +1,5 @@
 // System: ticks, capacity and budgets, the versions of code and schema, workers, and the doctor's findings.
-import { html } from "../vendor/preact.js";
+import { html } from "../app/html.js";
 import { request } from "../app/api.js";
 import { useLive } from "../app/live.js";
 import { caller } from "../app/role.js";

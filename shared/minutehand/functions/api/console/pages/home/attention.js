@@ -1,5 +1,5 @@
 // What needs attention, the worst first, each with its jobs and the next step.
-import { html } from "../../vendor/preact.js";
+import { html } from "../../app/html.js";
 import { request } from "../../app/api.js";
 import { useLive } from "../../app/live.js";
 import { link } from "../../app/router.js";

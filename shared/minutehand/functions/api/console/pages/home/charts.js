@@ -1,5 +1,5 @@
 // Charts of the history. Each bar links to the jobs that finished in its time.
-import { html, useState } from "../../vendor/preact.js";
+import { html, useState } from "../../app/html.js";
 import { link } from "../../app/router.js";
 import { duration, zone, zoneChoice } from "../../app/time.js";
 import { count, Panel } from "../../app/ui.js";

@@ -1,5 +1,5 @@
 // The changes of one job that its state allows.
-import { html } from "../../vendor/preact.js";
+import { html } from "../../app/html.js";
 import { post } from "../../app/api.js";
 import { confirm } from "../../app/dialog.js";
 import { reload } from "../../app/live.js";

@@ -1,5 +1,5 @@
 // The attempts at a job, with their errors, and on request their traces.
-import { html, useState } from "../../vendor/preact.js";
+import { html, useState } from "../../app/html.js";
 import { request } from "../../app/api.js";
 import { caller } from "../../app/role.js";
 import { between, Time } from "../../app/time.js";
@@ -27,7 +27,7 @@ function Attempt({ attempt: { attempt, outcome, started, ended, error, result, w
     <header><strong>Attempt ${attempt}</strong> <${State} state=${outcome} />
       <span class="soft"><${Time} at=${started} /> · took ${between(started, ended)}</span></header>
     ${error && html`<${ErrorText} error=${error} />`}
-    ${error?.trace && html`<details open><summary>Trace <${Copy} text=${error.trace} label="Copy the trace" /></summary><pre tabindex="0">${error.trace}</pre></details>`}
+    ${error?.trace && html`<details open><summary>Trace</summary><${Copy} text=${error.trace} label="Copy the trace" /><pre tabindex="0">${error.trace}</pre></details>`}
     ${result !== null && result !== undefined && html`<pre tabindex="0">${JSON.stringify(result, null, 2)}</pre>`}
     <p class="soft small">${[worker, version && `version ${version}`, memory && `${memory} MB`, id && `request ${id}`].filter(Boolean).join(" · ")}
       ${logs && html` · <a href=${logs} target="_blank" rel="noreferrer">Logs in CloudWatch</a>`}</p>

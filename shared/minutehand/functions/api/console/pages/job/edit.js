@@ -1,5 +1,5 @@
 // The form that edits a job that has not started.
-import { html } from "../../vendor/preact.js";
+import { html } from "../../app/html.js";
 import { request } from "../../app/api.js";
 import { confirm } from "../../app/dialog.js";
 import { reload } from "../../app/live.js";

@@ -1,5 +1,5 @@
 // The timeline: enqueued, waited, offered, each attempt, and the end. Times between the steps are shown.
-import { html } from "../../vendor/preact.js";
+import { html } from "../../app/html.js";
 import { now } from "../../app/api.js";
 import { between, relative, Time, useNow } from "../../app/time.js";
 

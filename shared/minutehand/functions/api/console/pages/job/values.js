@@ -1,5 +1,5 @@
 // Payload, headers and result: only on request, because they may be personal.
-import { html, useEffect, useState } from "../../vendor/preact.js";
+import { html, useEffect, useState } from "../../app/html.js";
 import { request } from "../../app/api.js";
 import { toastError } from "../../app/toasts.js";
 import { Copy, Panel } from "../../app/ui.js";

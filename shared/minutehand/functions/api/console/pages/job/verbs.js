@@ -1,5 +1,5 @@
 // The changes that an operator makes to jobs, the states that allow them, and their inputs.
-import { html } from "../../vendor/preact.js";
+import { html } from "../../app/html.js";
 import { FINISHED, UPCOMING } from "../../app/ui.js";
 
 const reason = () => html`<label>Reason <input name="reason" maxlength="1000" placeholder="on request" /></label>`;

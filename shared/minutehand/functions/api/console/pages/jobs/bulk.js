@@ -1,5 +1,5 @@
 // Changes of the selected jobs, or of all jobs that match the filters, after a dry run.
-import { html, useEffect, useState } from "../../vendor/preact.js";
+import { html, useEffect, useState } from "../../app/html.js";
 import { post } from "../../app/api.js";
 import { confirm, isOpen } from "../../app/dialog.js";
 import { reload } from "../../app/live.js";

@@ -1,5 +1,5 @@
 // The form that enqueues a job.
-import { html, useState } from "../../vendor/preact.js";
+import { html, useState } from "../../app/html.js";
 import { request } from "../../app/api.js";
 import { close, Dialog } from "../../app/dialog.js";
 import { reload } from "../../app/live.js";

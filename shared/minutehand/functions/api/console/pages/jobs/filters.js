@@ -1,5 +1,5 @@
 // Filters, written as name:value. Text without a name is a job's id or the beginning of a key.
-import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { html, useEffect, useRef, useState } from "../../app/html.js";
 import { request } from "../../app/api.js";
 import { useKeys } from "../../app/keys.js";
 import { useLive } from "../../app/live.js";

@@ -1,5 +1,5 @@
 // The states with the number of their jobs that match the filters, as links that filter the list.
-import { html } from "../../vendor/preact.js";
+import { html } from "../../app/html.js";
 import { request } from "../../app/api.js";
 import { useLive } from "../../app/live.js";
 import { link } from "../../app/router.js";

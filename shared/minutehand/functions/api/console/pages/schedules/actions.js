@@ -1,6 +1,6 @@
 // The changes of a schedule.
-import { html } from "../../vendor/preact.js";
-import { post, request } from "../../app/api.js";
+import { html } from "../../app/html.js";
+import { post, Problem, request } from "../../app/api.js";
 import { open } from "../../app/dialog.js";
 import { reload } from "../../app/live.js";
 import { caller } from "../../app/role.js";
@@ -10,6 +10,13 @@ import { Form } from "./form.js";
 
 export const isOwn = ({ tenant }) => tenant === (caller.get().tenant ?? "");
 const pathOf = (name) => `/schedules/${encodeURIComponent(name)}`;
+
+// By a parameter: the path of a name that ends with /firings is that of other firings.
+export async function find(name, query = "", options = {}) {
+  const { schedules: [found] } = await request(`/schedules?name=${encodeURIComponent(name)}${query}`, options);
+  if (!found) throw new Problem(`There is no schedule ${name}.`, 404);
+  return found;
+}
 
 export function Actions({ schedule }) {
   const toggle = schedule.paused ? "resume" : "pause";
@@ -31,7 +38,7 @@ async function change({ name }, verb) {
 async function edit({ name }) {
   if (!JSON.rawJSON) { toast("This browser would round large numbers of the payload. Use: minutehand schedules put", { kind: "bad" }); return; }
   try {
-    const schedule = await request(`${pathOf(name)}?include=payload`, { exact: true });
+    const schedule = await find(name, "&include=payload", { exact: true });
     open(() => html`<${Form} schedule=${schedule} />`);
   } catch (error) { toastError(error); }
 }

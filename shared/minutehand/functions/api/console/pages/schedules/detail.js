@@ -1,5 +1,5 @@
 // A schedule: its next occurrences in two time zones, its job, its latest firings, and its changes.
-import { html } from "../../vendor/preact.js";
+import { html } from "../../app/html.js";
 import { post, request } from "../../app/api.js";
 import { useLive } from "../../app/live.js";
 import { useOperator } from "../../app/role.js";
@@ -7,7 +7,7 @@ import { jobLink, link } from "../../app/router.js";
 import { Table } from "../../app/table.js";
 import { duration, Time } from "../../app/time.js";
 import { count, ErrorText, Facts, Fault, Page, Panel, SHORT_ID, Skeleton } from "../../app/ui.js";
-import { Actions } from "./actions.js";
+import { Actions, find } from "./actions.js";
 import { Occurrences } from "./occurrences.js";
 
 const SHOWN = 10;
@@ -36,7 +36,7 @@ export function Schedule({ name }) {
 
 async function load(name, signal) {
   const path = `/schedules/${encodeURIComponent(name)}`;
-  const [schedule, { firings }] = await Promise.all([request(path, { signal }), request(`${path}/firings?limit=${FIRINGS}`, { signal })]);
+  const [schedule, { firings }] = await Promise.all([find(name, "", { signal }), request(`${path}/firings?limit=${FIRINGS}`, { signal })]);
   const { every, zone, starts, ends } = schedule;
   const { occurrences } = await post("/schedules/preview", { every, zone, starts, ends, n: SHOWN });
   return { schedule, firings, occurrences };

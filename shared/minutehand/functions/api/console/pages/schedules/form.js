@@ -1,5 +1,5 @@
 // The form that adds or edits a schedule, with a preview of its next occurrences in two time zones.
-import { html, useEffect, useState } from "../../vendor/preact.js";
+import { html, useEffect, useState } from "../../app/html.js";
 import { post, request } from "../../app/api.js";
 import { close, Dialog } from "../../app/dialog.js";
 import { reload } from "../../app/live.js";

@@ -1,7 +1,7 @@
 // Occurrences in the schedule's time zone and in the reader's.
-import { html } from "../../vendor/preact.js";
+import { html } from "../../app/html.js";
 import { Table } from "../../app/table.js";
-import { absolute, Time, zone, zoneChoice } from "../../app/time.js";
+import { Time, withOffset, zone, zoneChoice } from "../../app/time.js";
 
 export function Occurrences({ occurrences, of }) {
   zoneChoice.use();
@@ -17,5 +17,5 @@ export function Occurrences({ occurrences, of }) {
 
 // Null if the browser does not know the time zone.
 function at(utc, timeZone) {
-  try { return absolute(utc, timeZone, { seconds: false }); } catch { return null; }
+  try { return withOffset(utc, timeZone, { seconds: false }); } catch { return null; }
 }

@@ -114,7 +114,8 @@ def failing(found: Sequence[Record], since: datetime) -> Iterator[Item]:
     """Yield the kinds whose jobs died in the last hour, and those whose jobs wait for another attempt."""
     for each in found:
         dead, more = each["state"] == "dead", each["jobs"] > DEAD_LIMIT
-        ended = "died in the last hour" if dead else "failed and wait for another attempt"
+        waits = "waits" if each["jobs"] == 1 else "wait"
+        ended = "died in the last hour" if dead else f"failed and {waits} for another attempt"
         yield Item(
             what="failing" if dead else "retrying",
             severity="warning" if dead else "info",

@@ -1,6 +1,6 @@
 """List, write, preview, pause, run and delete schedules."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -129,7 +129,7 @@ def run_schedule(name: Name, database: Connected, actor: Actor) -> Json:
     return Json({"id": job}, 201, {"Location": f"/jobs/{job}"})
 
 
-def _named(database: Database, name: str, include: Include | None) -> list[dict[str, Any]]:
+def _named(database: Database, name: str, include: Include | None) -> list[Mapping[str, Any]]:
     """Return a schedule as a list of one, or an empty list if there is none."""
     try:
         found = library.get(database, name)

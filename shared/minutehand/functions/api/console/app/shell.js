@@ -53,7 +53,7 @@ function Preferences() {
   return html`<div class="preferences">
     <button class="quiet live ${isLive ? "on" : ""}" aria-pressed=${isLive} onClick=${() => live.set(!isLive)}>
       <span class="dot"></span>${isLive ? "Live" : "Paused"}</button>
-    <button class="quiet" onClick=${zoneChoice.next} title="Change the time zone">${zone === "utc" ? "UTC" : ownZone}</button>
+    <button class="quiet" onClick=${zoneChoice.next} title="Change the time zone"><${Icon} name="clock" />${zone === "utc" ? "UTC" : ownZone}</button>
     <button class="quiet" onClick=${theme.next} title="Change the theme"><${Icon} name=${mode} />${{ auto: "System", light: "Light", dark: "Dark" }[mode]} theme</button>
     <button class="quiet" onClick=${showKeys}><kbd>?</kbd> Shortcuts</button>
     ${actor && html`<p class="caller">${actor}${tenant && ` · ${tenant}`}${role === "reader" && " · read-only"}</p>`}

@@ -3,7 +3,8 @@ import { html, useEffect, useRef, useState } from "./html.js";
 import { useKeys } from "./keys.js";
 import { go } from "./router.js";
 
-// columns: [{ title, cell: (row) => content, kind?: "number" | "long" | "main", hidden?: true if only for screen readers }]
+// columns: [{ title, cell: (row) => content, kind?: "number" | "long" | "main", hidden?: true if only for screen readers,
+//   clear?: true if a narrow list needs no title before the content }]
 export function Table({ label, columns, rows, rowLink, rowKey = (row) => row.id, selection, busy = false }) {
   const [active, setActive] = useState(-1);
   const body = useRef();
@@ -45,7 +46,7 @@ function Row({ row, columns, rowLink, selection, id, active }) {
   return html`<tr role="row" data-id=${id} class=${rowLink ? "link" : ""} aria-current=${active ? "true" : null} onClick=${follow}>
     ${selection && html`<td role="cell" class="check"><input type="checkbox" aria-label=${`Select ${id}`} checked=${chosen}
       onChange=${() => selection.toggle(id)} /></td>`}
-    ${columns.map(({ title, cell, kind, hidden }) => html`<td role="cell" class=${kind} data-title=${hidden ? null : title}>${cell(row)}</td>`)}
+    ${columns.map(({ title, cell, kind, hidden, clear }) => html`<td role="cell" class=${kind} data-title=${hidden || clear ? null : title}>${cell(row)}</td>`)}
   </tr>`;
 }
 

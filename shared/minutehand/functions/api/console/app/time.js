@@ -31,7 +31,7 @@ function offset(at, timeZone) {
   return parts.find(({ type }) => type === "timeZoneName").value.slice("GMT".length) || "+00:00";
 }
 
-export const withOffset = (at, timeZone = zone(), options) => `${absolute(at, timeZone, options)} ${offset(at, timeZone)}`;
+export const withOffset = (at, timeZone = zone(), options) => absolute(at, timeZone, options) + (timeZone === "UTC" ? "" : ` ${offset(at, timeZone)}`);
 
 export function duration(seconds) {
   if (seconds === null || seconds === undefined || Number.isNaN(seconds)) return "–";

@@ -45,6 +45,12 @@ export function Empty({ title, children, command }) {
 
 export const Command = ({ text }) => html`<p class="command"><code>${text}</code><${Copy} text=${text} label="Copy the command" /></p>`;
 
+// A next step is a command, an instruction, or an instruction and after a colon a command.
+export function Step({ text }) {
+  const [, instruction, command] = /^(?:(.*): )?(minutehand [^;]+)$/.exec(text) ?? [null, text, null];
+  return html`${instruction && html`<p class="soft">${instruction}${command && ":"}</p>`}${command && html`<${Command} text=${command} />`}`;
+}
+
 export function Fault({ error }) {
   return error && html`<p class="problem" role="alert">${error.message}</p>`;
 }

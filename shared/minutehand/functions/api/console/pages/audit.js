@@ -36,7 +36,7 @@ function Filters({ query }) {
     event.preventDefault();
     setQuery({ before: null, actor: new FormData(event.target).get("actor") });
   };
-  return html`<form class="actions" role="search" onSubmit=${submit}>
+  return html`<form class="actions search-form" role="search" onSubmit=${submit}>
     <label>Actor <input name="actor" value=${query.get("actor") ?? ""} /></label>
     <label>Change <select value=${query.get("verb") ?? ""} onChange=${(event) => setQuery({ before: null, verb: event.target.value })}>
       <option value="">all</option>${VERBS.map((verb) => html`<option value=${verb} selected=${verb === query.get("verb")}>${verb}</option>`)}</select></label>
@@ -45,7 +45,7 @@ function Filters({ query }) {
 }
 
 const COLUMNS = [
-  { title: "When", kind: "when", cell: ({ at }) => html`<${Time} at=${at} />` },
+  { title: "When", kind: "when", clear: true, cell: ({ at }) => html`<${Time} at=${at} />` },
   { title: "Change", kind: "main", cell: ({ verb, job }) => html`<strong>${verb}</strong> ${job && html`<a class="mono" href=${jobLink(job)}>${job.slice(-SHORT_ID)}</a>`}` },
   { title: "By", kind: "plain", cell: ({ actor }) => actor },
   { title: "Details", kind: "long", cell: ({ facts }) => html`<span>${Object.entries(facts ?? {}).map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", ")}</span>` },

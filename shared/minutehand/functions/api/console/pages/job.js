@@ -5,7 +5,7 @@ import { useLive } from "../app/live.js";
 import { useOperator } from "../app/role.js";
 import { link } from "../app/router.js";
 import { duration, ownZone, Time, zone } from "../app/time.js";
-import { Command, Copy, ErrorText, Facts, Fault, Page, Panel, Skeleton, State } from "../app/ui.js";
+import { Copy, ErrorText, Facts, Fault, Page, Panel, Skeleton, State, Step } from "../app/ui.js";
 import { Actions } from "./job/actions.js";
 import { Attempts } from "./job/attempts.js";
 import { Timeline } from "./job/timeline.js";
@@ -48,7 +48,7 @@ async function load(id, signal) {
 
 const Why = ({ why: { sentence, next_step: step } }) => html`<section class="why" aria-label="Why it has not finished" role="status">
   <p>${sentence}</p>
-  ${step && (step.startsWith("minutehand ") ? html`<${Command} text=${step} />` : html`<p class="soft">${step}</p>`)}
+  ${step && html`<${Step} text=${step} />`}
 </section>`;
 
 const ErrorPanel = ({ error }) => html`<${Panel} title=${error.stage ? `Error of the stage ${error.stage}` : "Latest error"} kind="error">

@@ -47,7 +47,7 @@ const COLUMNS = [
     <small>${key ?? html`<span class="mono">${id.slice(-SHORT_ID)}</span>`}</small>` },
   { title: "Queue", kind: "plain", cell: ({ queue }) => queue },
   { title: "Attempts", kind: "number", cell: ({ attempts, max_attempts }) => `${attempts} / ${max_attempts}` },
-  { title: "When", kind: "when", cell: ({ deleted, run_at, visible }) => html`<${Time} at=${deleted ?? (visible < WAITS ? visible : run_at)} />` },
+  { title: "When", kind: "when", clear: true, cell: ({ deleted, run_at, visible }) => html`<${Time} at=${deleted ?? (visible < WAITS ? visible : run_at)} />` },
   { title: "Error", kind: "long", cell: ({ error }) => error && html`<span>${error.type}: ${error.message}</span>` },
 ];
 

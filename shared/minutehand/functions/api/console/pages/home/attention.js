@@ -4,7 +4,7 @@ import { request } from "../../app/api.js";
 import { useLive } from "../../app/live.js";
 import { link } from "../../app/router.js";
 import { Time } from "../../app/time.js";
-import { Command, count, Icon, Panel, plural } from "../../app/ui.js";
+import { count, Icon, Panel, plural, Step } from "../../app/ui.js";
 
 const EVERY_MS = 15_000;
 const SHOWN = 4;
@@ -32,7 +32,7 @@ function Item({ item: { what, severity, sentence, since, count: jobs, more, filt
       <p>${sentence}</p></div>
     <div class="actions">
       ${filter && html`<a class="button" href=${link("jobs", filter)}>${jobs ? `Show ${more ? `the first ${count(jobs)} jobs` : plural(jobs, "job")}` : "Show the jobs"}</a>`}
-      ${step && !(filter && step.startsWith("minutehand ls ")) && (step.startsWith("minutehand ") ? html`<${Command} text=${step} />` : html`<span class="soft">${step}</span>`)}
+      ${step && !(filter && step.startsWith("minutehand ls ")) && html`<${Step} text=${step} />`}
     </div>
   </li>`;
 }

@@ -10,7 +10,7 @@ export function Occurrences({ occurrences, of }) {
   const columns = [
     { title: of, kind: "plain", cell: ({ utc, local }) => at(utc, of) ?? local },
     ...(own === of ? [] : [{ title: own, kind: "plain", cell: ({ utc }) => at(utc, own) }]),
-    { title: "In", kind: "when", cell: ({ utc }) => html`<${Time} at=${utc} />` },
+    { title: "In", kind: "when", clear: true, cell: ({ utc }) => html`<${Time} at=${utc} />` },
   ];
   return html`<${Table} label="Next occurrences" rows=${occurrences} rowKey=${({ utc }) => utc} columns=${columns} />`;
 }

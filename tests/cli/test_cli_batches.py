@@ -23,3 +23,17 @@ def test_unknown_batch_is_reported(invoke):
     for verb in ("show", "cancel", "retry", "close"):
         answer = invoke("batches", verb, NOBODY)
         assert (answer.exit_code, "not found" in answer.stderr) == (1, True)
+
+
+def test_first_digits_name_a_batch(invoke, lines):
+    outer = invoke("batches", "open", "--name", "year").stdout.strip()
+    inner = invoke("batches", "open", "--parent", outer[:18]).stdout.strip()
+    digits = inner[:23]
+    job = invoke("enqueue", "echo", "--batch", digits, "-o", "ids").stdout.strip()
+    (shown,) = lines(invoke("batches", "show", digits, "-o", "json"))
+    assert (shown["id"], shown["parent"], shown["open"]) == (inner, outer, 1)
+    assert invoke("batches", "cancel", digits, "-o", "ids").stdout.split() == [job]
+    assert invoke("batches", "retry", outer[:18], "-o", "ids").stdout.split() == [job]
+    assert inner in invoke("batches", "close", digits).stderr
+    assert "no batch has an id" in invoke("batches", "show", "00000000").stderr
+    assert "not a valid batch id" in invoke("batches", "show", "x").stderr

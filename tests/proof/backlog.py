@@ -220,6 +220,7 @@ class Stock:
             "open_batch": {"on_complete": None, "on_failure": None, "tenant": None, "name": None},
             "close_batch": {"id": self.batch},
             "get_batches": {"ids": [self.batch]},
+            "find_batches": {"low": self.batch, "high": self.batch},
             "has_checks": {},
             "why_awaited": {"id": self.due[0]},
             **{f"check_{what}": {"limit": 100} for what in ("batches", "predecessors")},

@@ -36,6 +36,7 @@ PAGES = {
     "extend": 60,
     "finish": 30,
     "find_ids": 60,
+    "find_batches": 20,
     "fire": 150,
     "fire_now": 150,
     "first_visible": 800,

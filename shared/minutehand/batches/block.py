@@ -55,6 +55,18 @@ class Batch:
         options["batch"] = self.id
         return enqueue(kind, payload, connection=self._database, **options)
 
+    def batch(
+        self,
+        *,
+        on_complete: Callback | None = None,
+        on_failure: Callback | None = None,
+        name: str | None = None,
+        tenant: str | None = None,
+    ) -> "Batch":
+        """Nest a batch in this one, in its transaction; see `minutehand.batch`."""
+        callbacks = {"on_complete": on_complete, "on_failure": on_failure}
+        return Batch(self._database, {**callbacks, "name": name, "tenant": tenant, "parent": self.id})
+
     def enqueue_many(self, jobs: Iterable[NewJob]) -> int:
         """Enqueue jobs of this batch, and return their number; raise the error of the first one that is rejected."""
         given = (replace(job, batch=self.id) for job in jobs)
@@ -96,6 +108,18 @@ class AsyncBatch:
         options["batch"] = self.id
         return await enqueue(kind, payload, connection=self._executor, **options)
 
+    def batch(
+        self,
+        *,
+        on_complete: Callback | None = None,
+        on_failure: Callback | None = None,
+        name: str | None = None,
+        tenant: str | None = None,
+    ) -> "AsyncBatch":
+        """Nest a batch in this one, in its transaction; see `minutehand.batch`."""
+        callbacks = {"on_complete": on_complete, "on_failure": on_failure}
+        return AsyncBatch(self._executor, {**callbacks, "name": name, "tenant": tenant, "parent": self.id})
+
     async def enqueue_many(self, jobs: Iterable[NewJob]) -> int:
         """Enqueue jobs of this batch, and return their number; raise the error of the first one that is rejected."""
         given = (replace(job, batch=self.id) for job in jobs)
@@ -109,6 +133,7 @@ def batch(
     on_failure: Callback | None = None,
     name: str | None = None,
     tenant: str | None = None,
+    parent: UUID | None = None,
     connection: AsyncConnectable,
 ) -> AsyncBatch: ...
 @overload
@@ -118,6 +143,7 @@ def batch(
     on_failure: Callback | None = None,
     name: str | None = None,
     tenant: str | None = None,
+    parent: UUID | None = None,
     connection: Connectable | None = None,
 ) -> Batch: ...
 def batch(
@@ -126,6 +152,7 @@ def batch(
     on_failure: Callback | None = None,
     name: str | None = None,
     tenant: str | None = None,
+    parent: UUID | None = None,
     connection: Connectable | AsyncConnectable | None = None,
 ) -> Batch | AsyncBatch:
     """Open a batch for the block of a `with` statement: the jobs that are enqueued with `b.enqueue` belong together.
@@ -134,9 +161,16 @@ def batch(
     of them. When the last job of the batch has ended, `on_complete` is enqueued in the same transaction; if one of the
     jobs is dead, expired or cancelled and `on_failure` is given, that is enqueued instead. Both are a kind or a job
     without time, key and recurrence; the payload gets the field `batch`, with the id, the name and the counts. A batch
-    without jobs ends at once. With an async connection, use `async with`, and await its methods.
+    without jobs ends at once. With a `parent`, it counts as one job of that batch, as does its callback. With an async
+    connection, use `async with`, and await its methods.
     """
-    options = {"on_complete": on_complete, "on_failure": on_failure, "name": name, "tenant": tenant}
+    options = {
+        "on_complete": on_complete,
+        "on_failure": on_failure,
+        "name": name,
+        "tenant": tenant,
+        "parent": parent,
+    }
     found = resolve(connection)
     return (
         Batch(found, options) if isinstance(found, Database) else AsyncBatch(cast(Any, connection), options)

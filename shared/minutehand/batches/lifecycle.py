@@ -18,6 +18,7 @@ async def open_batch(
     on_failure: Callback | None = None,
     name: str | None = None,
     tenant: str | None = None,
+    parent: UUID | None = None,
 ) -> UUID:
     """Open a batch and return its id; see `batch`. It ends only after `close_batch`."""
     (row,) = await executor.run(
@@ -26,6 +27,7 @@ async def open_batch(
         on_failure=_callback(on_failure, "on_failure"),
         name=name,
         tenant=None if tenant is None else OPTIONS["tenant"].check(tenant, "tenant"),
+        parent=parent,
     )
     batch_id: UUID = row["id"]
     return batch_id

@@ -10,7 +10,7 @@ import click
 from minutehand.cli.values import ShortId, Stdin, job_id
 from minutehand.database import Database
 from minutehand.errors import InvalidJobError, NotFoundError
-from minutehand.queries.ids import find_id
+from minutehand.queries.ids import find_batch, find_id
 
 Report = Callable[[str], None]
 GivenId = UUID | ShortId
@@ -19,6 +19,11 @@ GivenId = UUID | ShortId
 def full_job_id(database: Database, given: GivenId) -> UUID:
     """Return a job id in full; raise an error if its first digits were given, and are not those of one job."""
     return find_id(database, given.digits) if isinstance(given, ShortId) else given
+
+
+def full_batch_id(database: Database, given: GivenId) -> UUID:
+    """Return the id of a batch in full, as `full_job_id`."""
+    return find_batch(database, given.digits) if isinstance(given, ShortId) else given
 
 
 def are_named(arguments: Sequence[GivenId | Stdin]) -> bool:

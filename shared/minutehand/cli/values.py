@@ -16,6 +16,7 @@ from minutehand.queries.ids import LEAST_DIGITS, digits_of
 __all__ = [
     "ShortId",
     "Stdin",
+    "batch_id",
     "duration",
     "full_id",
     "job_id",
@@ -38,7 +39,7 @@ class Stdin(Enum):
 
 @dataclass(frozen=True)
 class ShortId:
-    """The first digits of a job's id."""
+    """The first digits of an id of a job or a batch."""
 
     digits: str
 
@@ -96,6 +97,15 @@ def full_id(value: str | UUID) -> UUID:
 
 def job_id(value: str | UUID | ShortId) -> UUID | ShortId:
     """Return the job id of an argument, or its first digits; raise a usage error if it is neither."""
+    return _id(value, "job")
+
+
+def batch_id(value: str | UUID | ShortId) -> UUID | ShortId:
+    """Return the id of a batch of an argument, or its first digits; raise a usage error if it is neither."""
+    return _id(value, "batch")
+
+
+def _id(value: str | UUID | ShortId, noun: str) -> UUID | ShortId:
     if isinstance(value, (UUID, ShortId)):
         return value
     try:
@@ -104,7 +114,7 @@ def job_id(value: str | UUID | ShortId) -> UUID | ShortId:
         if digits := digits_of(value):
             return ShortId(digits)
         raise click.BadParameter(
-            f"{value!r} is not a valid job id: expected a UUID, or at least its first {LEAST_DIGITS} digits"
+            f"{value!r} is not a valid {noun} id: expected a UUID, or at least its first {LEAST_DIGITS} digits"
         ) from None
 
 

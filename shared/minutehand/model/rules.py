@@ -57,6 +57,7 @@ SENTENCES = {
     "run_at_or_debounce": "debounce cannot be combined with run_at or delay",
     "debounce_moves": "debounce requires on_conflict to be replace or merge",
     "every_has_a_beginning": "in SQL, a cron expression requires run_at; Python and the command line compute it",
+    "batch_is_shallow": "a batch must be nested in at most nine others",
     "every_or_debounce": "every cannot be combined with debounce or throttle",
     "zone_is_of_every": "zone requires every; without every, give run_at a UTC offset",
     "on_dead_is_a_job": (

@@ -25,7 +25,7 @@ async def cancel_batch(
     limit: int | None = None,
     actor: str | None = None,
 ) -> AsyncGenerator[Change, None]:
-    """Cancel the upcoming jobs of a batch, and yield a Change for each.
+    """Cancel the upcoming jobs of a batch and of those nested in it, and yield a Change for each.
 
     With `running`, running jobs are asked to stop. At most `limit` jobs are tried. The batch ends with the last job.
     Raises NotFoundError if the batch does not exist.
@@ -39,7 +39,7 @@ async def cancel_batch(
 async def retry_batch(
     executor: Executor, batch_id: UUID, *, limit: int | None = None, actor: str | None = None
 ) -> AsyncGenerator[Change, None]:
-    """Retry the dead, expired and cancelled jobs of a batch, and yield a Change for each.
+    """Retry the dead, expired and cancelled jobs of a batch and of those nested in it, and yield a Change for each.
 
     A batch that has ended is open again until they end. A callback that was enqueued before is not enqueued again.
     Raises NotFoundError if the batch does not exist.

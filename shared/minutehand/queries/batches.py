@@ -13,13 +13,14 @@ MAX_PAGE = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class BatchRow:
-    """A batch. The counts include jobs whose rows retention has deleted.
+    """A batch, and its `parent` if it is nested. The counts include jobs whose rows retention has deleted.
 
     `on_complete` and `on_failure` are the kinds of its callbacks, `complete_job` and `failure_job` their jobs once they
     are enqueued, and `error` the reason why a callback could not be.
     """
 
     id: UUID
+    parent: UUID | None
     tenant: str
     name: str | None
     created: datetime

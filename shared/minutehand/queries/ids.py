@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from minutehand.database import Executor, sync_or_async
+from minutehand.database import Executor, Record, sync_or_async
 from minutehand.errors import InvalidJobError, NotFoundError
 
 # An id begins with its millisecond, in 12 digits. Fewer are accepted, but not printed: jobs of the same minute have the
@@ -26,16 +26,14 @@ async def find_id(executor: Executor, digits: str) -> UUID:
     Raises NotFoundError if there is none, and InvalidJobError if there are several.
     """
     low, high = _range(digits)
-    records = await executor.run("find_ids", low=low, high=high)
-    if not records:
-        raise NotFoundError(f"no job has an id that begins with {_hyphenated(digits)}")
-    if len(records) > 1:
-        found = ", ".join(f"{each['id']} ({each['kind']} in {each['queue']})" for each in records)
-        raise InvalidJobError(
-            "id_is_unique", f"{_hyphenated(digits)} begins the ids of several jobs: {found}; add more digits"
-        )
-    found_id: UUID = records[0]["id"]
-    return found_id
+    return _only(await executor.run("find_ids", low=low, high=high), digits, "job", "jobs")
+
+
+@sync_or_async
+async def find_batch(executor: Executor, digits: str) -> UUID:
+    """Return the id of the one batch whose id begins with these digits; see `find_id`."""
+    low, high = _range(digits)
+    return _only(await executor.run("find_batches", low=low, high=high), digits, "batch", "batches")
 
 
 @sync_or_async
@@ -46,6 +44,19 @@ async def short_ids(executor: Executor, ids: Sequence[UUID]) -> dict[UUID, str]:
         "near_ids", ids=list(ids), lows=[low for low, _ in ranges], highs=[high for _, high in ranges]
     )
     return {each["id"]: _short(each["id"], (each["below"], each["above"])) for each in records}
+
+
+def _only(records: Sequence[Record], digits: str, noun: str, nouns: str) -> UUID:
+    if not records:
+        raise NotFoundError(f"no {noun} has an id that begins with {_hyphenated(digits)}")
+    if len(records) > 1:
+        found = ", ".join(f"{each['id']} ({each['label']})" for each in records)
+        raise InvalidJobError(
+            "id_is_unique",
+            f"{_hyphenated(digits)} begins the ids of several {nouns}: {found}; add more digits",
+        )
+    found_id: UUID = records[0]["id"]
+    return found_id
 
 
 def _short(job_id: UUID, neighbors: Iterable[UUID | None]) -> str:

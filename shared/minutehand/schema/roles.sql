@@ -39,7 +39,7 @@ as $$
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant', 'select', 'attempts events uniques audit history history_counted', null),
         ('operator tenant', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen cancel_jobs request_cancellation promote_jobs reschedule_jobs
-                                        retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads
+                                        retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads batches_in unfinished_in failed_in cancel_batch retry_batch
                                         record_audit unblock', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.

@@ -412,6 +412,26 @@ CREATE FUNCTION minutehand.batch_progress(ids uuid[]) RETURNS TABLE(id uuid, tot
      where b.id = any (ids) and (select minutehand.tenant_scope()) in ('', b.tenant)
 $$;
 
+CREATE FUNCTION minutehand.batches_around(of_batch uuid) RETURNS SETOF uuid
+    LANGUAGE sql STABLE ROWS 2
+    AS $$
+    with recursive a (id) as (
+        select of_batch
+         union
+        select b.parent from a join minutehand.batches b on b.id = a.id where b.parent is not null)
+    select id from a
+$$;
+
+CREATE FUNCTION minutehand.batches_in(of_batch uuid) RETURNS SETOF uuid
+    LANGUAGE sql STABLE ROWS 10
+    AS $$
+    with recursive n (id) as (
+        select of_batch
+         union
+        select b.id from n join minutehand.batches b on b.parent = n.id)
+    select id from n
+$$;
+
 CREATE FUNCTION minutehand.begin_load(of_load text, of_run uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -783,15 +803,36 @@ CREATE FUNCTION minutehand.callbacks_of(batches uuid[]) RETURNS TABLE(id uuid, v
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
+    with batch as materialized (
+        select b.*
+          from minutehand.batches b
+         where b.id in (select minutehand.batches_around(g) from unnest(callbacks_of.batches) g)
+           and (select minutehand.current_tenant()) in ('', b.tenant)
+    )
     select j.id, j.visible
-      from minutehand.batches b
+      from batch b
       join minutehand.jobs_live j on j.id in (b.complete_job, b.failure_job)
-     where b.id = any (callbacks_of.batches) and (select minutehand.current_tenant()) in ('', b.tenant)
      union all
     select distinct c.batch, clock_timestamp()
       from minutehand.batch_checks c
-      join minutehand.batches b on b.id = c.batch
-     where c.batch = any (callbacks_of.batches) and (select minutehand.current_tenant()) in ('', b.tenant)
+      join batch b on b.id = c.batch
+$$;
+
+CREATE FUNCTION minutehand.cancel_batch(batch uuid, reason text DEFAULT 'on request'::text, max_jobs integer DEFAULT 1000) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+declare
+    ids     uuid[];
+    tenants text[];
+    facts   text := json_build_object('reason', cancel_batch.reason);
+begin
+    select array_agg(c.id), array_agg(c.tenant) into ids, tenants
+      from minutehand.cancel_jobs(array(select j from minutehand.unfinished_in(cancel_batch.batch, '00000000-0000-0000-0000-000000000000', max_jobs) j), cancel_batch.reason) c;
+    if ids is not null then
+        perform minutehand.record_audit(null, 'cancel', ids, array_fill(facts, array[cardinality(ids)]), tenants);
+    end if;
+    return coalesce(cardinality(ids), 0);
+end
 $$;
 
 CREATE FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text, batch uuid, awaited boolean)
@@ -1604,6 +1645,39 @@ begin
 end
 $$;
 
+CREATE TABLE minutehand.batches (
+    id uuid DEFAULT minutehand.uuid7() NOT NULL,
+    tenant minutehand.tenant DEFAULT ''::text NOT NULL,
+    name minutehand.label,
+    created timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    closed timestamp with time zone,
+    ended timestamp with time zone,
+    on_complete minutehand.on_dead,
+    on_failure minutehand.on_dead,
+    complete_job uuid,
+    failure_job uuid,
+    error minutehand.reason,
+    parent uuid
+)
+WITH (fillfactor='50');
+
+CREATE FUNCTION minutehand.count_nested(nested minutehand.batches, failed boolean) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+declare
+    shard constant smallint := minutehand.shard_of(nested.id);
+begin
+    if not exists (select from minutehand.batches b where b.id = nested.parent) then
+        return;
+    end if;
+    insert into minutehand.batch_changes (batch, shard, open, done, dead)
+    values (nested.parent, shard, -1, (not failed)::integer, failed::integer);
+    if not minutehand.try_to_check(nested.parent, shard) then
+        insert into minutehand.batch_checks (batch, shard) values (nested.parent, shard);
+    end if;
+end
+$$;
+
 CREATE FUNCTION minutehand.count_starts(jobs minutehand.counted_job[], bounds minutehand.bound[], moment timestamp with time zone) RETURNS void
     LANGUAGE sql
     AS $$
@@ -1677,21 +1751,6 @@ begin
 end
 $$;
 
-CREATE TABLE minutehand.batches (
-    id uuid DEFAULT minutehand.uuid7() NOT NULL,
-    tenant minutehand.tenant DEFAULT ''::text NOT NULL,
-    name minutehand.label,
-    created timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    closed timestamp with time zone,
-    ended timestamp with time zone,
-    on_complete minutehand.on_dead,
-    on_failure minutehand.on_dead,
-    complete_job uuid,
-    failure_job uuid,
-    error minutehand.reason
-)
-WITH (fillfactor='50');
-
 CREATE FUNCTION minutehand.create_callback(of_batch minutehand.batches, callback json, counts json) RETURNS uuid
     LANGUAGE plpgsql
     AS $$
@@ -1705,6 +1764,7 @@ begin
                        from (select e.name, e.value from json_each(given) e (name, value) where e.name <> 'batch'
                              union all select 'batch', facts) f);
     item.tenant := nullif(of_batch.tenant, '');
+    item.batch := (select p.id from minutehand.batches p where p.id = of_batch.parent);
     return (select p.id from minutehand.put_all(array[item], 'replace', clock_timestamp(), 1, '') p);
 exception
     when data_exception or integrity_constraint_violation or program_limit_exceeded then
@@ -2027,16 +2087,19 @@ CREATE FUNCTION minutehand.end_batch(of_batch uuid) RETURNS void
 declare
     b      minutehand.batches;
     counts record;
+    failed boolean;
     fails  boolean;
 begin
     update minutehand.batches set ended = clock_timestamp() where id = of_batch returning * into b;
     select * into counts from minutehand.count_jobs_of(of_batch);
-    fails := b.on_failure is not null and counts.dead + counts.expired + counts.cancelled > 0;
+    failed := counts.dead + counts.expired + counts.cancelled > 0;
+    fails := failed and b.on_failure is not null;
     if fails and b.failure_job is null then
         update minutehand.batches set failure_job = minutehand.create_callback(b, b.on_failure, to_json(counts)) where id = of_batch;
     elsif not fails and b.on_complete is not null and b.complete_job is null then
         update minutehand.batches set complete_job = minutehand.create_callback(b, b.on_complete, to_json(counts)) where id = of_batch;
     end if;
+    perform minutehand.count_nested(b, failed);
 end
 $$;
 
@@ -2384,6 +2447,18 @@ exception
     when lock_not_available or deadlock_detected then return 'busy';
 end
 $_$;
+
+CREATE FUNCTION minutehand.failed_in(of_batch uuid, after uuid, max_jobs integer) RETURNS SETOF uuid
+    LANGUAGE sql STABLE ROWS 100
+    AS $$
+    select f.id
+      from minutehand.batches_in(of_batch) n (id)
+     cross join lateral (
+           select j.id from minutehand.jobs j
+            where j.deleted is not null and j.failed and j.batch = n.id and j.id > failed_in.after order by j.id limit max_jobs) f
+     order by f.id
+     limit max_jobs
+$$;
 
 CREATE FUNCTION minutehand.fault_of_every(item minutehand.new_jobs, on_conflict text) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -3363,6 +3438,17 @@ CREATE FUNCTION minutehand.move_changes(of_batches uuid[], of_shards smallint[])
      where c.batch = s.batch and c.shard = s.shard
 $$;
 
+CREATE FUNCTION minutehand.nest_batch(nested minutehand.batches) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+begin
+    perform minutehand.add_to_batches(array[nested.parent], array[nested.id], array[nested.tenant::text], minutehand.current_tenant());
+    if (select count(*) from minutehand.batches_around(nested.id)) > 10 then
+        perform minutehand.refuse('batch_is_shallow');
+    end if;
+end
+$$;
+
 CREATE FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp with time zone) RETURNS TABLE(id uuid, priority integer, visible timestamp with time zone, kind text, timeout interval, alone boolean)
     LANGUAGE sql STABLE ROWS 20
     AS $$
@@ -3529,19 +3615,22 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.open_batch(on_complete json DEFAULT NULL::json, on_failure json DEFAULT NULL::json, tenant text DEFAULT NULL::text, name text DEFAULT NULL::text) RETURNS uuid
+CREATE FUNCTION minutehand.open_batch(on_complete json DEFAULT NULL::json, on_failure json DEFAULT NULL::json, tenant text DEFAULT NULL::text, name text DEFAULT NULL::text, parent uuid DEFAULT NULL::uuid) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
 declare
-    new_id uuid;
+    opened minutehand.batches;
 begin
-    insert into minutehand.batches (tenant, name, on_complete, on_failure)
+    insert into minutehand.batches (tenant, name, on_complete, on_failure, parent)
     values (minutehand.tenant_of(open_batch.tenant), open_batch.name, nullif(open_batch.on_complete::text, 'null')::json,
-            nullif(open_batch.on_failure::text, 'null')::json)
-    returning id into new_id;
-    insert into minutehand.batch_counts (batch, shard) values (new_id, 64);
-    return new_id;
+            nullif(open_batch.on_failure::text, 'null')::json, open_batch.parent)
+    returning * into opened;
+    insert into minutehand.batch_counts (batch, shard) values (opened.id, 64);
+    if opened.parent is not null then
+        perform minutehand.nest_batch(opened);
+    end if;
+    return opened.id;
 end
 $$;
 
@@ -3682,7 +3771,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant', 'select', 'attempts events uniques audit history history_counted', null),
         ('operator tenant', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen cancel_jobs request_cancellation promote_jobs reschedule_jobs
-                                        retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads
+                                        retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads batches_in unfinished_in failed_in cancel_batch retry_batch
                                         record_audit unblock', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
@@ -4589,6 +4678,22 @@ CREATE FUNCTION minutehand.retain_now() RETURNS TABLE(home text, day date, outco
     select * from minutehand.retain()
 $$;
 
+CREATE FUNCTION minutehand.retry_batch(batch uuid, max_jobs integer DEFAULT 1000) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+declare
+    ids     uuid[] := array(select j from minutehand.failed_in(retry_batch.batch, '00000000-0000-0000-0000-000000000000', max_jobs) j);
+    tenants text[];
+begin
+    select array_agg(r.id), array_agg(r.tenant) into ids, tenants
+      from minutehand.retry_jobs(ids, array_fill(interval '0', array[cardinality(ids)])) r;
+    if ids is not null then
+        perform minutehand.record_audit(null, 'retry', ids, array_fill('{}'::text, array[cardinality(ids)]), tenants);
+    end if;
+    return coalesce(cardinality(ids), 0);
+end
+$$;
+
 CREATE FUNCTION minutehand.retry_jobs(ids uuid[], delays interval[]) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -4627,6 +4732,9 @@ CREATE FUNCTION minutehand.return_to_batches(batches uuid[], jobs uuid[], states
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
+declare
+    parents uuid[];
+    nested  uuid[];
 begin
     perform minutehand.hold_batches(return_to_batches.batches);
     insert into minutehand.batch_changes (batch, shard, open, dead, expired, cancelled)
@@ -4635,10 +4743,15 @@ begin
       from unnest(return_to_batches.batches, jobs, states) g (batch, job, state)
      where exists (select from minutehand.batches b where b.id = g.batch)
      group by 1, 2;
-    update minutehand.batches b set ended = null
-     where b.id in (select b.id from minutehand.batches b where b.id = any (return_to_batches.batches) and b.ended is not null
-                     order by b.id for no key update);
-    return true;
+    with reopened as (
+        update minutehand.batches b set ended = null
+         where b.id in (select b.id from minutehand.batches b where b.id = any (return_to_batches.batches) and b.ended is not null
+                         order by b.id for no key update)
+        returning b.id, b.parent
+    )
+    select array_agg(r.parent), array_agg(r.id) into parents, nested from reopened r where r.parent is not null;
+    -- A parent counted a batch with such jobs as dead.
+    return parents is null or minutehand.return_to_batches(parents, nested, array_fill('dead'::text, array[cardinality(nested)]));
 end
 $$;
 
@@ -4783,6 +4896,7 @@ CREATE FUNCTION minutehand.sentence(rule text) RETURNS text
         when 'debounce_max_is_longer' then
             'debounce_max requires debounce, and must not be shorter than it'
         when 'batch_or_key' then 'a job of a batch must have no key and no every'
+        when 'batch_is_shallow' then 'a batch must be nested in at most nine others'
         when 'after_fits' then 'after must have 1 to 100 ids of jobs'
         when 'after_or_key' then 'a job with after must have no key and no every'
         when 'after_failure_is_known' then 'after_failure must be cancel, run or wait, and requires after'
@@ -5276,6 +5390,18 @@ begin
     delete from minutehand.blocked_groups where job = new.id;
     return null;
 end
+$$;
+
+CREATE FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer) RETURNS SETOF uuid
+    LANGUAGE sql STABLE ROWS 100
+    AS $$
+    select f.id
+      from minutehand.batches_in(of_batch) n (id)
+     cross join lateral (
+           select j.id from minutehand.jobs j
+            where j.deleted is null and j.batch = n.id and j.id > unfinished_in.after order by j.id limit max_jobs) f
+     order by f.id
+     limit max_jobs
 $$;
 
 CREATE FUNCTION minutehand.upcoming(of_tenant text, in_queue text, with_key text, on_conflict text) RETURNS minutehand.jobs_live
@@ -6187,6 +6313,8 @@ CREATE INDEX batches_ended ON minutehand.batches USING btree (ended) WHERE (ende
 
 CREATE INDEX batches_open ON minutehand.batches USING btree (created) WHERE (closed IS NULL);
 
+CREATE INDEX batches_parent ON minutehand.batches USING btree (parent) WHERE (parent IS NOT NULL);
+
 CREATE INDEX batches_tenant ON minutehand.batches USING btree (tenant, id) WHERE ((tenant)::text <> ''::text);
 
 CREATE INDEX blocked_groups_examined ON minutehand.blocked_groups USING btree (examined);
@@ -6615,6 +6743,12 @@ GRANT ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) TO minutehand_operat
 GRANT ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.batches_around(of_batch uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.batches_in(of_batch uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.batches_in(of_batch uuid) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.batches_in(of_batch uuid) TO minutehand_tenant;
+
 REVOKE ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) TO minutehand_operator;
 
@@ -6685,6 +6819,10 @@ GRANT ALL ON FUNCTION minutehand.callbacks_of(batches uuid[]) TO minutehand_enqu
 GRANT ALL ON FUNCTION minutehand.callbacks_of(batches uuid[]) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.callbacks_of(batches uuid[]) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.callbacks_of(batches uuid[]) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.cancel_batch(batch uuid, reason text, max_jobs integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.cancel_batch(batch uuid, reason text, max_jobs integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.cancel_batch(batch uuid, reason text, max_jobs integer) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minutehand_operator;
@@ -6801,6 +6939,12 @@ REVOKE ALL ON FUNCTION minutehand.count_jobs_of(of_batch uuid, OUT total bigint,
 REVOKE ALL ON FUNCTION minutehand.count_minutes(now timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.count_minutes(now timestamp with time zone) TO minutehand_worker;
 
+GRANT SELECT ON TABLE minutehand.batches TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.batches TO minutehand_tenant;
+GRANT SELECT ON TABLE minutehand.batches TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.count_nested(nested minutehand.batches, failed boolean) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.count_starts(jobs minutehand.counted_job[], bounds minutehand.bound[], moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.count_taken(ids uuid[], in_queue text, moment timestamp with time zone) FROM PUBLIC;
@@ -6811,10 +6955,6 @@ GRANT ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestam
 GRANT ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.counted_jobs(ids uuid[]) FROM PUBLIC;
-
-GRANT SELECT ON TABLE minutehand.batches TO minutehand_operator;
-GRANT SELECT ON TABLE minutehand.batches TO minutehand_tenant;
-GRANT SELECT ON TABLE minutehand.batches TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.create_callback(of_batch minutehand.batches, callback json, counts json) FROM PUBLIC;
 
@@ -6912,6 +7052,10 @@ GRANT ALL ON FUNCTION minutehand.enqueue_load(of_load text, of_run uuid, attempt
 
 REVOKE ALL ON FUNCTION minutehand.exchange_default(home text, days date[], max_rows integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.exchange_default(home text, days date[], max_rows integer) TO minutehand_operator;
+
+REVOKE ALL ON FUNCTION minutehand.failed_in(of_batch uuid, after uuid, max_jobs integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.failed_in(of_batch uuid, after uuid, max_jobs integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.failed_in(of_batch uuid, after uuid, max_jobs integer) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.fault_of_every(item minutehand.new_jobs, on_conflict text) FROM PUBLIC;
 
@@ -7049,6 +7193,8 @@ REVOKE ALL ON FUNCTION minutehand.merged(old json, new json) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.move_changes(of_batches uuid[], of_shards smallint[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.nest_batch(nested minutehand.batches) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp with time zone) TO minutehand_worker;
 
@@ -7075,11 +7221,11 @@ GRANT ALL ON FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time 
 REVOKE ALL ON FUNCTION minutehand.oldest_writer(OUT before xid8, OUT own xid8, OUT oldest xid8) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.oldest_writer(OUT before xid8, OUT own xid8, OUT oldest xid8) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text) TO minutehand_enqueuer;
-GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text) TO minutehand_tenant;
-GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text) TO minutehand_worker;
+REVOKE ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text, parent uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text, parent uuid) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text, parent uuid) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text, parent uuid) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text, parent uuid) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.open_jobs(of_batch uuid) FROM PUBLIC;
 
@@ -7223,6 +7369,10 @@ REVOKE ALL ON FUNCTION minutehand.retain_day(home text, name text, day date, dat
 REVOKE ALL ON FUNCTION minutehand.retain_now() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.retain_now() TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.retry_batch(batch uuid, max_jobs integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.retry_batch(batch uuid, max_jobs integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.retry_batch(batch uuid, max_jobs integer) TO minutehand_tenant;
+
 REVOKE ALL ON FUNCTION minutehand.retry_jobs(ids uuid[], delays interval[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.retry_jobs(ids uuid[], delays interval[]) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.retry_jobs(ids uuid[], delays interval[]) TO minutehand_tenant;
@@ -7311,6 +7461,10 @@ GRANT ALL ON FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group
 GRANT ALL ON FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.unblock_group() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.upcoming(of_tenant text, in_queue text, with_key text, on_conflict text) FROM PUBLIC;
 

@@ -22,20 +22,20 @@ WORKER = """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """
     check_claim count_finished count_jobs count_upcoming due_schedules encrypted_payloads ending_recurring
-    failed_of_batch fire_now first_visible get get_batches get_by_key get_schedule get_states get_unfinished
+    find_batches fire_now first_visible get get_batches get_by_key get_schedule get_states get_unfinished
     histogram list_controls list_batches list_enqueued list_firings list_jobs list_installed list_newer_jobs
     list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule replace_schedule_payload
-    replay save_schedule stats today unfinished_of_batch withdraw_ahead get_pause_of_everything
+    replay save_schedule stats today withdraw_ahead get_pause_of_everything
     finished_work why_controls why_earliest why_failing why_group why_line why_pace why_served
     why_awaited
     find_ids near_ids paused_due top_failing top_jobs
     list_installed_limits failing_kinds get_listed history_bound late_jobs newest_depths
 """
 BOTH_OPERATORS = """
-    cancel cancel_running delete delete_finished delete_upcoming durations edit failures find_finished find_served
-    history search_jobs search_dead count_states failures_by_cause
+    cancel cancel_running delete delete_finished delete_upcoming durations edit failed_of_batch failures find_finished
+    find_served history search_jobs search_dead count_states failures_by_cause
     list_attempts list_audit list_events list_queues promote record_audit replace_payloads reschedule retry
-    system_versions unblock_group usage why_actor why_latest
+    system_versions unblock_group unfinished_of_batch usage why_actor why_latest
 """
 OPERATOR = """
     recall_offers end_control examine_queue get_keep_until_archived hold_ticks list_defaults list_retention set_limit

@@ -9,12 +9,20 @@ from click.core import ParameterSource
 
 from minutehand.cli import text
 from minutehand.cli.enqueue_file import enqueue_file
-from minutehand.cli.ids import GivenId, full_job_id
+from minutehand.cli.ids import GivenId, full_batch_id, full_job_id
 from minutehand.cli.kinds import check_against_project, complete_kinds, warn_of_unknown
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import put_json
 from minutehand.cli.retry_options import retry_of, retry_options
-from minutehand.cli.values import duration, job_id, job_or_kind, named_headers, option_time, parse_json
+from minutehand.cli.values import (
+    batch_id,
+    duration,
+    job_id,
+    job_or_kind,
+    named_headers,
+    option_time,
+    parse_json,
+)
 from minutehand.cli.values import zone as zone_of
 from minutehand.enqueue import enqueue as enqueue_one
 from minutehand.model.enqueued import Enqueued
@@ -67,7 +75,7 @@ RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
 @click.option(
     "--on-dead", metavar="JOB", type=job_or_kind, help="Create this job if the job dies: a kind, or JSON."
 )
-@click.option("--batch", type=click.UUID, help="Add the job to this batch.")
+@click.option("--batch", metavar="ID", type=batch_id, help="Add the job to this batch.")
 @click.option(
     "--after", metavar="ID", type=job_id, multiple=True, help="Run when this job has ended; repeatable."
 )
@@ -131,6 +139,7 @@ def _enqueue_one(
     delay: timedelta | None,
     headers: tuple[str, ...],
     after: tuple[GivenId, ...],
+    batch: GivenId | None,
     **options: Any,
 ) -> None:
     if at is not None and delay is not None:
@@ -145,6 +154,7 @@ def _enqueue_one(
     warn_of_unknown(kind)
     with open_database() as database:
         options["after"] = [full_job_id(database, each) for each in after] or None
+        options["batch"] = None if batch is None else full_batch_id(database, batch)
         enqueued = enqueue_one(kind, value, **options, connection=database)
         if form == "table":
             now = clock(database)

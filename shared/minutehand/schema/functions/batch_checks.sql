@@ -111,17 +111,22 @@ exception
 end
 $$;
 
--- Returns the callbacks of batches that have not ended. While a check of a batch is stored, returns its id and the time.
+-- Returns the callbacks of batches, and of those that they are nested in, that have not ended. While a check of a batch is stored,
+-- returns its id and the time.
 create or replace function minutehand.callbacks_of(batches uuid[]) returns table (id uuid, visible timestamptz)
 language sql stable security definer set search_path = minutehand, pg_temp
 as $$
+    with batch as materialized (
+        select b.*
+          from minutehand.batches b
+         where b.id in (select minutehand.batches_around(g) from unnest(callbacks_of.batches) g)
+           and (select minutehand.current_tenant()) in ('', b.tenant)
+    )
     select j.id, j.visible
-      from minutehand.batches b
+      from batch b
       join minutehand.jobs_live j on j.id in (b.complete_job, b.failure_job)
-     where b.id = any (callbacks_of.batches) and (select minutehand.current_tenant()) in ('', b.tenant)
      union all
     select distinct c.batch, clock_timestamp()
       from minutehand.batch_checks c
-      join minutehand.batches b on b.id = c.batch
-     where c.batch = any (callbacks_of.batches) and (select minutehand.current_tenant()) in ('', b.tenant)
+      join batch b on b.id = c.batch
 $$;

@@ -32,6 +32,9 @@ $$;
 create or replace function minutehand.return_to_batches(batches uuid[], jobs uuid[], states text[]) returns boolean
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
+declare
+    parents uuid[];
+    nested  uuid[];
 begin
     perform minutehand.hold_batches(return_to_batches.batches);
     insert into minutehand.batch_changes (batch, shard, open, dead, expired, cancelled)
@@ -40,10 +43,15 @@ begin
       from unnest(return_to_batches.batches, jobs, states) g (batch, job, state)
      where exists (select from minutehand.batches b where b.id = g.batch)
      group by 1, 2;
-    update minutehand.batches b set ended = null
-     where b.id in (select b.id from minutehand.batches b where b.id = any (return_to_batches.batches) and b.ended is not null
-                     order by b.id for no key update);
-    return true;
+    with reopened as (
+        update minutehand.batches b set ended = null
+         where b.id in (select b.id from minutehand.batches b where b.id = any (return_to_batches.batches) and b.ended is not null
+                         order by b.id for no key update)
+        returning b.id, b.parent
+    )
+    select array_agg(r.parent), array_agg(r.id) into parents, nested from reopened r where r.parent is not null;
+    -- A parent counted a batch with such jobs as dead.
+    return parents is null or minutehand.return_to_batches(parents, nested, array_fill('dead'::text, array[cardinality(nested)]));
 end
 $$;
 

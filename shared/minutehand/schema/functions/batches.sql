@@ -10,23 +10,27 @@ as $$
 $$;
 
 -- Creates an open batch of the session's tenant, or of this one, and returns its id. When its last job has ended, `on_complete`
--- is enqueued, or `on_failure` instead if that is given and one of its jobs is dead, expired or cancelled.
+-- is enqueued, or `on_failure` instead if that is given and one of its jobs is dead, expired or cancelled. With a `parent`, it
+-- counts as one job of that batch.
 --
 --   select minutehand.open_batch(on_complete => '{"kind": "report"}');
 create or replace function minutehand.open_batch(
-    on_complete json default null, on_failure json default null, tenant text default null, name text default null
+    on_complete json default null, on_failure json default null, tenant text default null, name text default null, parent uuid default null
 ) returns uuid
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
 declare
-    new_id uuid;
+    opened minutehand.batches;
 begin
-    insert into minutehand.batches (tenant, name, on_complete, on_failure)
+    insert into minutehand.batches (tenant, name, on_complete, on_failure, parent)
     values (minutehand.tenant_of(open_batch.tenant), open_batch.name, nullif(open_batch.on_complete::text, 'null')::json,
-            nullif(open_batch.on_failure::text, 'null')::json)
-    returning id into new_id;
-    insert into minutehand.batch_counts (batch, shard) values (new_id, 64);
-    return new_id;
+            nullif(open_batch.on_failure::text, 'null')::json, open_batch.parent)
+    returning * into opened;
+    insert into minutehand.batch_counts (batch, shard) values (opened.id, 64);
+    if opened.parent is not null then
+        perform minutehand.nest_batch(opened);
+    end if;
+    return opened.id;
 end
 $$;
 
@@ -54,23 +58,26 @@ begin
 end
 $$;
 
--- Ends a batch whose row is locked, and enqueues its callback unless that was enqueued before.
+-- Ends a batch whose row is locked, and enqueues its callback unless that was enqueued before. Its parent then counts it.
 create or replace function minutehand.end_batch(of_batch uuid) returns void
 language plpgsql volatile
 as $$
 declare
     b      minutehand.batches;
     counts record;
+    failed boolean;
     fails  boolean;
 begin
     update minutehand.batches set ended = clock_timestamp() where id = of_batch returning * into b;
     select * into counts from minutehand.count_jobs_of(of_batch);
-    fails := b.on_failure is not null and counts.dead + counts.expired + counts.cancelled > 0;
+    failed := counts.dead + counts.expired + counts.cancelled > 0;
+    fails := failed and b.on_failure is not null;
     if fails and b.failure_job is null then
         update minutehand.batches set failure_job = minutehand.create_callback(b, b.on_failure, to_json(counts)) where id = of_batch;
     elsif not fails and b.on_complete is not null and b.complete_job is null then
         update minutehand.batches set complete_job = minutehand.create_callback(b, b.on_complete, to_json(counts)) where id = of_batch;
     end if;
+    perform minutehand.count_nested(b, failed);
 end
 $$;
 
@@ -117,7 +124,7 @@ as $$
 $$;
 
 -- Enqueues a callback of a batch and returns its id. The payload gets the field `batch`, with the id, the name and the counts.
--- It has the tenant of the batch, whichever session ends the last job. A callback that cannot be enqueued must not keep that
+-- It has the tenant of the batch, whichever session ends the last job, and belongs to the batch that this one is nested in. A callback that cannot be enqueued must not keep that
 -- job from ending.
 create or replace function minutehand.create_callback(of_batch minutehand.batches, callback json, counts json) returns uuid
 language plpgsql volatile
@@ -132,6 +139,7 @@ begin
                        from (select e.name, e.value from json_each(given) e (name, value) where e.name <> 'batch'
                              union all select 'batch', facts) f);
     item.tenant := nullif(of_batch.tenant, '');
+    item.batch := (select p.id from minutehand.batches p where p.id = of_batch.parent);
     return (select p.id from minutehand.put_all(array[item], 'replace', clock_timestamp(), 1, '') p);
 exception
     when data_exception or integrity_constraint_violation or program_limit_exceeded then

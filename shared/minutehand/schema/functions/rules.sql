@@ -34,6 +34,7 @@ as $$
         when 'debounce_max_is_longer' then
             'debounce_max requires debounce, and must not be shorter than it'
         when 'batch_or_key' then 'a job of a batch must have no key and no every'
+        when 'batch_is_shallow' then 'a batch must be nested in at most nine others'
         when 'after_fits' then 'after must have 1 to 100 ids of jobs'
         when 'after_or_key' then 'a job with after must have no key and no every'
         when 'after_failure_is_known' then 'after_failure must be cancel, run or wait, and requires after'

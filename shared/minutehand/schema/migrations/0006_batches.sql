@@ -23,10 +23,13 @@ create table minutehand.batches (
     complete_job uuid,
     failure_job  uuid,
     -- Why a callback was not enqueued.
-    error       minutehand.reason
+    error       minutehand.reason,
+    -- The batch that it is nested in, of which it counts as one job.
+    parent      uuid
 ) with (fillfactor = 50);
 create index batches_tenant on minutehand.batches (tenant, id) where tenant <> '';
 create index batches_ended on minutehand.batches (ended) where ended is not null;
+create index batches_parent on minutehand.batches (parent) where parent is not null;
 create index batches_open on minutehand.batches (created) where closed is null;
 
 create table minutehand.batch_counts (

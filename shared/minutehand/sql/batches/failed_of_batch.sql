@@ -1,6 +1,2 @@
--- Returns ids of jobs of a batch that ended without success, after an id.
-select id
-  from minutehand.jobs
- where deleted is not null and failed and batch = %(batch)s and id > %(after)s
- order by id
- limit %(limit)s
+-- Returns ids of jobs of a batch, and of those nested in it, that ended without success, after an id.
+select id from minutehand.failed_in(%(batch)s, %(after)s, %(limit)s) id

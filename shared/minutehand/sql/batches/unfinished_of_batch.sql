@@ -1,6 +1,2 @@
--- Returns ids of unfinished jobs of a batch, after an id.
-select id
-  from minutehand.jobs
- where deleted is null and batch = %(batch)s and id > %(after)s
- order by id
- limit %(limit)s
+-- Returns ids of unfinished jobs of a batch and of those nested in it, after an id.
+select id from minutehand.unfinished_in(%(batch)s, %(after)s, %(limit)s) id

@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 import click
 
 from minutehand.cli import text
+from minutehand.cli.ids import GivenId, full_batch_id
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import print_message, put_json, put_table
+from minutehand.cli.values import batch_id
 from minutehand.queries.batches import BatchRow, get_batch, list_batches
 from minutehand.queries.jobs import clock
 
@@ -37,14 +38,14 @@ def ls(limit: int, form: str) -> None:
 
 
 @click.command()
-@click.argument("batch", type=click.UUID)
+@click.argument("batch", type=batch_id)
 @output_option("table", "json")
 @tenant_option
 @connection_options
-def show(batch: UUID, form: str) -> None:
+def show(batch: GivenId, form: str) -> None:
     """Show a batch, its callbacks and the counts of its jobs."""
     with open_database() as database:
-        facts = _facts(get_batch(database, batch))
+        facts = _facts(get_batch(database, full_batch_id(database, batch)))
     if form == "json":
         put_json(facts)
         return

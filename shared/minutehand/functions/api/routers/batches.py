@@ -50,7 +50,9 @@ def open_new_batch(
     request: Annotated[OpenBatchRequest, Body(openapi_examples=schemas.OPEN_REQUESTS)], database: Connected
 ) -> Json:
     """Open a batch. It ends with its last job after it was closed."""
-    opened = open_batch(database, **request.callbacks(), name=request.name, tenant=request.tenant)
+    opened = open_batch(
+        database, **request.callbacks(), name=request.name, tenant=request.tenant, parent=request.parent
+    )
     return Json({"id": opened}, 201, {"Location": f"/batches/{opened}"})
 
 

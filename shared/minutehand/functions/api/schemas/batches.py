@@ -25,6 +25,7 @@ class OpenBatchRequest(StrictModel):
     )
     name: str | None = Field(None, max_length=200, description="its name, for people")
     tenant: str | None = Field(None, description="its tenant, if there are tenants")
+    parent: UUID | None = Field(None, description="the batch of which it counts as one job")
 
     def callbacks(self) -> dict[str, NewJob | str | None]:
         """Return the callbacks as the library's jobs."""
@@ -61,6 +62,7 @@ class BatchState(BaseModel):
     """A batch, the kinds of its callbacks and their jobs, and the counts of its jobs."""
 
     id: UUID
+    parent: UUID | None = Field(description="the batch that it is nested in")
     tenant: str
     name: str | None
     state: Literal["open", "closed", "ended"] = Field(description="ended: none of its jobs is left")
@@ -107,6 +109,7 @@ def batch_fields(row: BatchRow) -> dict[str, Any]:
 BATCH: dict[str, Any] = {
     **{
         "id": JOB["id"],
+        "parent": None,
         "tenant": "",
         "name": "invoices of May",
         "state": "closed",

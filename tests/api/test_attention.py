@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from minutehand import enqueue
+from minutehand import Retry, enqueue
 from minutehand.finish import finish
 from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Failed
@@ -77,7 +77,7 @@ def test_dead_jobs_need_attention_by_kind(api, dead):
 
 
 def test_jobs_that_wait_for_another_attempt_are_listed(api, jobs):
-    enqueue("echo", connection=jobs)
+    enqueue("echo", retry=Retry(jitter=False, min=timedelta(minutes=1)), connection=jobs)
     finish(claim_one(jobs), Failed({"type": "ValueError", "message": "no"}))
 
     assert what(api)["retrying"]["count"] == 1

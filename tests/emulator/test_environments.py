@@ -126,7 +126,7 @@ def test_frozen_invocation_outlives_its_timeout(
     # Time for a busy machine, before the invocation is frozen and after.
     hooks = During(more=1.0)
     lambda_ = new_lambda(hooks=hooks)
-    call = callers.submit(lambda_.invoke, "Echo", waiting(tmp_path))
+    call = callers.submit(lambda_.invoke, "Brief", waiting(tmp_path))
     (pid,) = begun(tmp_path)
     assert hooks.environment is not None
 

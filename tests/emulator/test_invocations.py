@@ -36,7 +36,7 @@ def test_function_receives_the_variables_of_lambda(lambda_: Emulator) -> None:
     assert payload["name"] == "minutehand-echo"
     assert payload["arn"] == lambda_.function("Echo").arn
     assert payload["memory"] == "256"
-    assert 0 < payload["left"] <= 1000
+    assert 0 < payload["left"] <= 60_000
     assert payload["environment"]["AWS_LAMBDA_FUNCTION_NAME"] == "minutehand-echo"
     assert payload["environment"]["AWS_REGION"] == payload["environment"]["AWS_DEFAULT_REGION"] == "us-east-1"
     assert "AWS_LAMBDA_FUNCTION_TIMEOUT" not in payload["environment"]
@@ -102,8 +102,8 @@ def test_exit_is_an_error_and_ends_the_environment(lambda_: Emulator) -> None:
 
 
 def test_timeout_kills_the_environment(lambda_: Emulator, tmp_path: Path) -> None:
-    _, before = ask(lambda_, {})
-    response, payload = ask(lambda_, {"do": "wait", "folder": str(tmp_path)})
+    _, before = ask(lambda_, {}, "Brief")
+    response, payload = ask(lambda_, {"do": "wait", "folder": str(tmp_path)}, "Brief")
 
     assert response["FunctionError"] == "Unhandled"
     assert payload["errorMessage"].endswith("Task timed out after 1.00 seconds")

@@ -97,7 +97,7 @@ def test_frozen_environment_outlives_its_timeout_and_resumes(
     lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
     with Misbehavior(1, freeze=1, within=0.1, frozen=1.5).upon(lambda_) as worst:
-        call = callers.submit(lambda_.invoke, "Echo", waiting(tmp_path))
+        call = callers.submit(lambda_.invoke, "Brief", waiting(tmp_path))
         (pid,) = begun(tmp_path)
         # The signal precedes the file, so the process stops before it answers.
         until(lambda: worst.did["frozen"])
@@ -113,8 +113,8 @@ def test_function_past_its_timeout_is_eventually_killed(
     lambda_: Emulator, tmp_path: Path, overrun: float, facts: dict[str, int]
 ) -> None:
     with Misbehavior(1, overrun=overrun).upon(lambda_) as worst:
-        answer = lambda_.invoke("Echo", waiting(tmp_path))
-        lambda_.invoke("Echo")
+        answer = lambda_.invoke("Brief", waiting(tmp_path))
+        lambda_.invoke("Brief")
 
     assert answer.json()["errorMessage"].endswith("Task timed out after 1.00 seconds")
     assert answer.ms >= 1000 + 680 * overrun

@@ -20,13 +20,14 @@ def project(tmp_path: Path) -> Path:
 
 def test_template_applies_defaults_and_globals() -> None:
     template = read_template(STACK, {})
-    echo, patient = template.functions["Echo"], template.functions["Patient"]
+    echo, patient, brief = (template.functions[name] for name in ("Echo", "Patient", "Brief"))
 
-    assert (echo.name, echo.timeout, echo.memory, echo.reserved) == ("minutehand-echo", 1, 256, None)
+    assert (echo.name, echo.timeout, echo.memory, echo.reserved) == ("minutehand-echo", 60, 256, None)
     assert (echo.retries, echo.age, echo.layers) == (2, 21600, ("Words",))
     assert [schedule.name for schedule in echo.schedules] == ["Tick"]
     assert (patient.name, patient.timeout, patient.retries, patient.age) == ("minutehand-Patient", 60, 0, 60)
     assert patient.variables == {"GREETING": "hello", "EVERYWHERE": "1"}
+    assert brief.timeout == 1
 
 
 def test_condition_is_evaluated_with_the_parameters() -> None:

@@ -1,9 +1,11 @@
 """The server of a test run, shared by its processes. It starts with the first test and stops with the last process.
 
-<temporary directory>/minutehand-testing-<run>/alive        locked by each process and its janitor
-                                              /starting     locked while a process starts the server
-                                              /server.json  URL of the server and name of the template
-                                              /postgres     data of the server, if the run started it
+<parent>/minutehand-testing-<run>/alive        locked by each process and its janitor
+                                 /starting     locked while a process starts the server
+                                 /server.json  URL of the server and name of the template
+                                 /postgres     data of the server, if the run started it
+
+The parent is the directory of temporary files, unless the caller names another one.
 """
 
 import json
@@ -30,7 +32,7 @@ SETTINGS = {
     "wal_level": "minimal",
     "max_wal_senders": "0",
     "checkpoint_timeout": "1h",
-    "max_wal_size": "4GB",
+    "max_wal_size": "512MB",
 }
 JANITOR = Path(__file__).with_name("janitor.py")
 
@@ -43,13 +45,14 @@ def serving(
     *,
     start: Callable[[Path], str] | None = None,
     clock: bool = True,
+    parent: str | None = None,
 ) -> Iterator[Databases]:
     """Yield the databases of the run, on the server at `url` or one from the wheel.
 
     The first process of the run starts the server, with `start` if given, and completes the template with `migrate`.
     Without `clock` the template has the plain schema, and tests cannot move its time.
     """
-    with run_directory(run) as home, ExitStack() as open_here:
+    with run_directory(run, parent) as home, ExitStack() as open_here:
         with _locked(home / "starting"):
             if not (home / "server.json").exists():
                 template = f"minutehand_{run[:12]}_template"
@@ -61,9 +64,9 @@ def serving(
 
 
 @contextmanager
-def run_directory(run: str) -> Iterator[Path]:
+def run_directory(run: str, parent: str | None = None) -> Iterator[Path]:
     """Yield the run's directory; when the last process leaves it, the janitor stops the server."""
-    home = Path(tempfile.gettempdir()).resolve() / f"minutehand-testing-{run}"
+    home = Path(parent or tempfile.gettempdir()).resolve() / f"minutehand-testing-{run}"
     with _alive(home):
         yield home
 

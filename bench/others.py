@@ -19,7 +19,7 @@ SIZES: dict[str, tuple[int, ...]] = {
     "pipeline_archive": (2_500_000,),
     "pipeline_noticed": (400_000,),
 }
-REPORTS = (20_000, 200_000, 2_000_000)
+REPORTS = (20_000, 1_000_000, 2_000_000)
 ATTEMPTS = 10_000_000
 
 

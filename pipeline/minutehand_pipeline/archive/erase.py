@@ -18,6 +18,7 @@ from minutehand_pipeline.archive.private import PRIVATE, SUBJECT, Subjects
 from minutehand_pipeline.errors import InputError, LakeError
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.lake.readers import count_readers
+from minutehand_pipeline.lake.summaries import delete_outdated
 from minutehand_pipeline.queue.location import url_getter
 from minutehand_pipeline.schemas import HOMES
 from minutehand_pipeline.statements import run_statement
@@ -86,6 +87,7 @@ def erase(config: EraseConfig) -> EraseResult:
             rows = {name: _erase(config.lake, name, subjects) for name in reversed(HOMES)}
             # A reader that starts later lists the new files.
             readers = count_readers(config.lake)
+            delete_outdated(config.lake)
             vacuumed = 0 if readers else _vacuum(config.lake)
         erased = {name: rows[name] for name in HOMES}
         return EraseResult(

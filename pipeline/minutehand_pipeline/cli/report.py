@@ -18,8 +18,6 @@ from minutehand_pipeline.cli.outputs import is_address, output_folder
 if TYPE_CHECKING:
     from minutehand_pipeline.report.config import ReportConfig, ReportResult
 
-# Computed by Spark.
-TABLES = 11
 # Below this number of jobs and attempts, Spark would compile for longer than it computes.
 SMALL_ROWS = 200_000
 
@@ -63,6 +61,9 @@ OPTIONS = (
         help="JSON file with your own prices.",
     ),
     click.option("--currency", default="$", show_default=True, help="Currency of the prices."),
+    click.option(
+        "--read-all", is_flag=True, help="Read all days, also those that an earlier report has summarized."
+    ),
     click.option("--dry-run", is_flag=True, help="Show how many rows would be read; write nothing."),
     click.option("--open", "open_page", is_flag=True, help="Open the page when it is written."),
 )
@@ -137,28 +138,32 @@ def _config(lake: str, objective: timedelta, target: float, options: dict[str, A
 
 def _run(config: "ReportConfig") -> "ReportResult":
     from minutehand_pipeline.report.folder import check_folder
+    from minutehand_pipeline.report.reading import plan_days
     from minutehand_pipeline.report.report import make_report
-    from minutehand_pipeline.report.window import choose_window, count_rows
+    from minutehand_pipeline.report.window import choose_window
     from minutehand_pipeline.session import SMALL, build_session
 
     # Check everything before Spark starts.
     window = choose_window(config)
     if config.out is not None:
         check_folder(config.out)
-    settings = SMALL if sum(count_rows(config, window).values()) < SMALL_ROWS else {}
-    with progress("tables", TABLES) as advance:
-        return make_report(build_session("minutehand report", settings=settings), config, advance)
+    plan = plan_days(config, window)
+    settings = SMALL if sum(plan.total.values()) < SMALL_ROWS else {}
+    with progress("days", len(plan.rows)) as advance:
+        return make_report(lambda: build_session("minutehand report", settings=settings), config, advance)
 
 
 def _put_plan(config: "ReportConfig", form: str) -> None:
-    from minutehand_pipeline.report.window import choose_window, count_rows
+    from minutehand_pipeline.report.reading import plan_days
+    from minutehand_pipeline.report.window import choose_window
 
     window = choose_window(config)
-    rows = count_rows(config, window)
+    plan = plan_days(config, window)
+    rows = {"days": len(plan.rows), **plan.total}
     if form == "json":
         put_json({"since": window.since.isoformat(), "until": window.until.isoformat(), **rows})
     else:
-        put_table(["table", "rows"], [[name, f"{count:,}"] for name, count in rows.items()])
+        put_table(["to read", "number"], [[name, f"{count:,}"] for name, count in rows.items()])
     print_message(
         f"The report would cover {window.since} to {window.until}. This was a dry run: nothing was written."
     )
@@ -176,6 +181,7 @@ def _lines(result: "ReportResult") -> list[list[str]]:
     lines = [
         ("result", [result.headline]),
         ("days", [f"{summary['since']} to {summary['until']}, UTC"]),
+        ("read", [f"{result.days_read} days; the others were summarized by earlier reports"]),
         ("note", summary["notes"]),
         ("advice", summary["advice"] or [summary["no_advice"]]),
     ]

@@ -14,8 +14,6 @@ from minutehand_pipeline.prices import LIST, Prices
 DEFAULT_DAYS = 28
 MAX_DAYS = 3660
 FIRST_DAY = date(1970, 1, 1)
-# Days before the window in which a job's first attempt is looked up.
-LOOK_BACK = 7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +28,7 @@ class ReportConfig:
     target        share of jobs that must meet the objective, between 0 and 1
     prices        prices, in dollars unless `currency` says otherwise
     architecture  of the functions: arm64 or x86_64
+    read_all      read all days, also those that an earlier report has summarized
     today         the current UTC day, which is incomplete
     """
 
@@ -44,6 +43,7 @@ class ReportConfig:
     architecture: str = "arm64"
     currency: str = "$"
     storage: Mapping[str, str] = field(default_factory=dict)
+    read_all: bool = False
     today: date = field(default_factory=lambda: datetime.now(UTC).date())
 
     def __post_init__(self) -> None:
@@ -63,11 +63,12 @@ class ReportConfig:
 
 @dataclass(frozen=True)
 class ReportResult:
-    """The result of a report: headline, summary, and the rows of each table."""
+    """The result of a report: headline, summary, the rows of each table, and how many days were read."""
 
     headline: str
     summary: Mapping[str, Any]
     tables: Mapping[str, list[dict[str, Any]]]
+    days_read: int = 0
 
 
 def read_prices(path: Path) -> Prices:

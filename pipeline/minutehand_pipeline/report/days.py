@@ -1,31 +1,43 @@
 """Daily numbers: every UTC day of the window, including days without jobs."""
 
-from datetime import date
+from datetime import date, timedelta
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+import pandas as pd
 
-from minutehand_pipeline.report.durations import percentiles
-from minutehand_pipeline.report.lateness import count_late, with_budget
-from minutehand_pipeline.report.throughput import ended
+from minutehand_pipeline.report.buckets import SHARES, percentiles
+from minutehand_pipeline.report.lateness import with_budget
+from minutehand_pipeline.report.throughput import ENDED
+from minutehand_pipeline.report.window import Window
+
+COUNTS = [*ENDED, "counted", "late"]
+WHATS = ("wait", "run")
 
 
 def days(
-    calendar: DataFrame, jobs: DataFrame, bills: DataFrame, objective: float, target: float, today: date
-) -> DataFrame:
-    """Return a row for each day of the calendar: counts, percentiles, lateness and cost.
+    window: Window,
+    ended: pd.DataFrame,
+    histograms: pd.DataFrame,
+    bills: pd.DataFrame,
+    target: float,
+    today: date,
+) -> pd.DataFrame:
+    """Return a row for each day of the window: counts, percentiles, lateness and cost.
 
-    `bills` are the attempts with their cost. A day from `today` on is partial; a day without jobs is empty.
+    A day from `today` on is partial; a day without jobs is empty.
     """
-    done = jobs.groupBy("day").agg(*ended(), *count_late(objective), *percentiles("waited", "wait_"))
-    ran = bills.groupBy("day").agg(F.sum("cost").alias("cost"), *percentiles("ran", "run_"))
-    return (
-        calendar.join(F.broadcast(done), on="day", how="left")
-        .join(F.broadcast(ran), on="day", how="left")
-        .fillna(0, ["jobs", "done", "dead", "expired", "cancelled", "counted", "late"])
-        .fillna(0.0, ["cost"])
-        .transform(lambda frame: with_budget(frame, target))
-        .withColumn("partial", F.col("day") >= F.lit(today))
-        .withColumn("empty", F.col("jobs") == 0)
-        .orderBy("day")
-    )
+    calendar = [window.since + timedelta(days=n) for n in range(window.days)]
+    found = pd.DataFrame({"day": pd.Series(calendar, dtype=object)})
+    found = found.merge(ended.groupby("day")[COUNTS].sum().reset_index(), on="day", how="left")
+    found = found.merge(bills.groupby("day")["cost"].sum().reset_index(), on="day", how="left")
+    found = with_percentiles(found.fillna(dict.fromkeys([*COUNTS, "cost"], 0)), histograms, "day")
+    found = with_budget(found, target)
+    return found.assign(partial=[day >= today for day in calendar], empty=found["jobs"] == 0)
+
+
+def with_percentiles(frame: pd.DataFrame, histograms: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Add the percentiles of waits and run times of each day or week."""
+    found = percentiles(histograms, ["what", by])
+    for what in WHATS:
+        of_what = found[found["what"] == what].rename(columns={name: f"{what}_{name}" for name in SHARES})
+        frame = frame.merge(of_what[[by, *(f"{what}_{name}" for name in SHARES)]], on=by, how="left")
+    return frame

@@ -1,11 +1,14 @@
 """Errors of dead jobs, grouped by a fingerprint of type and message without the parts that vary."""
 
-from pyspark.sql import DataFrame
+import pandas as pd
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from minutehand_pipeline.report.redaction import MAX_LENGTH, redact
 
 TOP = 50
+# Of one day. A day with more errors than that has errors of few jobs, which are not counted.
+TOP_OF_DAY = 1000
 KINDS = 5
 
 
@@ -29,12 +32,12 @@ def fingerprinted(frame: DataFrame) -> DataFrame:
     )
 
 
-def failures(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
-    """Return the errors with the number of jobs that died of them and of attempts that failed, most frequent first.
+def failures_by_day(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
+    """Return each day's errors: the jobs that died of them and the attempts that failed, the most frequent ones.
 
     `example` is the last job that died of it; `kinds` has up to five kinds.
     """
-    keys = ["fingerprint", "type", "message"]
+    keys = ["day", "fingerprint", "type", "message"]
     deaths = (
         fingerprinted(jobs.where("state = 'dead'"))
         .groupBy(*keys)
@@ -51,9 +54,27 @@ def failures(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
         .groupBy(*keys)
         .agg(F.count("*").alias("attempts"))
     )
-    return (
-        deaths.join(failed, on=keys, how="full")
-        .fillna(0, ["deaths", "attempts"])
-        .orderBy(F.desc("deaths"), F.desc("attempts"), "fingerprint")
-        .limit(TOP)
+    frequent = (F.desc("deaths"), F.desc("attempts"), "fingerprint")
+    place = F.row_number().over(Window.partitionBy("day").orderBy(*frequent))
+    found = deaths.join(failed, on=keys, how="full").fillna(0, ["deaths", "attempts"])
+    return found.withColumn("place", place).where(F.col("place") <= TOP_OF_DAY).drop("place")
+
+
+def failures(by_day: pd.DataFrame) -> pd.DataFrame:
+    """Return the errors of all days, most frequent first."""
+    ordered = by_day.sort_values("last", na_position="first")
+    found = ordered.groupby(["fingerprint", "type", "message"]).agg(
+        deaths=("deaths", "sum"),
+        attempts=("attempts", "sum"),
+        first=("first", "min"),
+        last=("last", "max"),
+        example=("example", "last"),
+        kinds=("kinds", _first_kinds),
     )
+    order = {"deaths": False, "attempts": False, "fingerprint": True}
+    return found.reset_index().sort_values([*order], ascending=[*order.values()]).head(TOP)
+
+
+def _first_kinds(each: pd.Series) -> list[str] | None:
+    kinds = {kind for some in each if some is not None for kind in some}
+    return sorted(kinds)[:KINDS] or None

@@ -5,21 +5,11 @@ is the share that was late divided by the share that may be late. At 1 the budge
 tenth of it (Google, The Site Reliability Workbook, chapter 5, "Alerting on SLOs").
 """
 
-from pyspark.sql import Column, DataFrame
+import pandas as pd
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-
-def lateness(jobs: DataFrame, objective: float, target: float) -> DataFrame:
-    """Return how many jobs started within `objective` seconds: of all, of each queue, and of each kind in a queue.
-
-    `target` is the share that must, between 0 and 1. A job that never started is not counted.
-    """
-    return (
-        jobs.rollup("queue", "kind")
-        .agg(*count_late(objective))
-        .where("counted > 0")
-        .transform(lambda frame: with_budget(frame, target))
-    )
+from minutehand_pipeline.report.durations import rolled_up
 
 
 def count_late(objective: float) -> list[Column]:
@@ -30,11 +20,18 @@ def count_late(objective: float) -> list[Column]:
     ]
 
 
-def with_budget(frame: DataFrame, target: float) -> DataFrame:
-    """Add share in time, error budget and burn rate to these counts; null if no job started."""
-    late = F.try_divide(F.col("late"), F.col("counted"))
-    return (
-        frame.withColumn("within", 1 - late)
-        .withColumn("budget", F.col("counted") * F.lit(1 - target))
-        .withColumn("burn", late / F.lit(1 - target))
+def lateness(ended: pd.DataFrame, target: float) -> pd.DataFrame:
+    """Return how many jobs started in time: of all, of each queue, and of each kind in a queue.
+
+    `target` is the share that must, between 0 and 1. A job that never started is not counted.
+    """
+    counted = (
+        rolled_up(ended).groupby(["queue", "kind"], dropna=False)[["counted", "late"]].sum().reset_index()
     )
+    return with_budget(counted[counted["counted"] > 0], target)
+
+
+def with_budget(frame: pd.DataFrame, target: float) -> pd.DataFrame:
+    """Add share in time, error budget and burn rate to these counts; null if no job started."""
+    late = frame["late"] / frame["counted"].where(frame["counted"] > 0)
+    return frame.assign(within=1 - late, budget=frame["counted"] * (1 - target), burn=late / (1 - target))

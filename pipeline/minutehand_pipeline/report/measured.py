@@ -3,6 +3,8 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from minutehand_pipeline.lake.summaries import LOOK_BACK
+
 # Tolerated difference between the clocks of a database and of its replacement.
 CLOCK_TOLERANCE = "interval 10 milliseconds"
 
@@ -40,27 +42,37 @@ def measured_attempts(attempts: DataFrame) -> DataFrame:
     )
 
 
-def starts(attempts: DataFrame) -> DataFrame:
-    """Return each job's first start, and the first start of an attempt numbered 1, without released attempts."""
+def measured_jobs(jobs: DataFrame, attempts: DataFrame, earlier: DataFrame | None = None) -> DataFrame:
+    """Return jobs with `began`, the start of the first attempt, and `waited`, the seconds from `run_at` to it.
+
+    `attempts` are those of the jobs' days, and `earlier` those of the days before. Both are null if a job never
+    started, for example because it was cancelled, or if its first attempt is not known.
+    """
+    marked = with_claim(jobs, repeated(attempts))
+    found = first_starts(
+        marked.where("sought"), attempts if earlier is None else attempts.unionByName(earlier)
+    )
+    return with_wait(marked, found)
+
+
+def repeated(attempts: DataFrame) -> DataFrame:
+    """Return the jobs that had an attempt on a day after which they continued, such as a snooze."""
+    again = ~F.coalesce("outcome", F.lit("")).isin("done", "dead", "cancelled", "released")
     return (
-        _started(attempts)
-        .groupBy("job")
-        .agg(
-            F.min("started").alias("first"),
-            F.min(F.when(F.col("attempt") == 1, F.col("started"))).alias("one"),
-        )
+        attempts.where(again).select(F.col("job").alias("id"), "day", F.lit(True).alias("again")).distinct()
     )
 
 
-def with_first_start(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
-    """Return jobs with `first`, the start of the first attempt if that is known to be the first, and `moved`.
+def with_claim(jobs: DataFrame, again: DataFrame) -> DataFrame:
+    """Return jobs with `claimed`, their claim if they ended with their first attempt, and `sought`.
 
-    A moved job was replaced or moved after its first attempt, so attempts before `run_at` do not count. Its first
-    start is null here; `with_later_start` finds it.
+    `sought` is false if the claim certainly is the first start: the job fell due on the day on which it ended, and had
+    no other attempt.
     """
-    found = starts(attempts)
-    moved = F.coalesce(F.col("first") < _earliest(), F.lit(False))
-    return jobs.join(found, jobs["id"] == found["job"], how="left").select(
+    marked = jobs.join(again, on=["id", "day"], how="left")
+    claimed = F.when(F.col("attempts") == 1, F.col("claimed"))
+    certain = claimed.isNotNull() & F.col("again").isNull() & (F.to_date("run_at") == F.col("day"))
+    return marked.select(
         "day",
         "id",
         _name("tenant"),
@@ -71,53 +83,44 @@ def with_first_start(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
         "deleted",
         "attempts",
         "error",
-        F.when(F.col("attempts") == 1, F.col("claimed")).alias("claimed"),
-        F.when(~moved & (F.col("first") == F.col("one")), F.col("first")).alias("first"),
-        moved.alias("moved"),
+        claimed.alias("claimed"),
+        (~F.coalesce(certain, F.lit(False))).alias("sought"),
     )
 
 
-def with_later_start(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
-    """Return jobs with the first start since `run_at` of those that were moved."""
-    moved = jobs.where("moved").select("id", _earliest().alias("earliest"))
-    later = (
-        _started(attempts)
-        .join(moved, on=[F.col("job") == F.col("id"), F.col("started") >= F.col("earliest")])
-        .groupBy("id")
-        .agg(F.min("started").alias("later"))
-    )
-    return (
-        jobs.join(later, on="id", how="left").withColumn("first", F.coalesce("first", "later")).drop("later")
-    )
+def first_starts(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
+    """Return the `first` start of jobs, from the attempts of the day on which they ended and of some days before.
 
-
-def with_wait(jobs: DataFrame) -> DataFrame:
-    """Return jobs with `began`, the start of the first attempt, and `waited`, the seconds from `run_at` to it.
-
-    If the lake lacks the attempts, the claim of a job that ended with its first attempt is used. Both are null if a job
-    never started, for example because it was cancelled.
+    A job that was replaced or moved after an attempt started first since `run_at`. Otherwise the start is null unless
+    the attempt is known to be the first. Released attempts never started.
     """
-    began = F.coalesce("first", "claimed")
-    return (
-        jobs.withColumn("began", began)
-        .withColumn("waited", seconds_between(F.col("run_at"), began))
-        .drop("first", "claimed", "moved")
+    started = F.col("started").isNotNull() & (F.coalesce("outcome", F.lit("")) != "released")
+    tried = attempts.where(started).select("job", F.col("day").alias("ended_on"), "attempt", "started")
+    wanted = jobs.select("id", "day", (F.col("run_at") - F.expr(CLOCK_TOLERANCE)).alias("earliest"))
+    near = F.col("ended_on").between(F.date_sub("day", LOOK_BACK), F.col("day"))
+    since = F.when(F.col("started") >= F.col("earliest"), F.col("started"))
+    found = (
+        wanted.join(tried, on=(F.col("id") == F.col("job")) & near)
+        .groupBy("id", "day")
+        .agg(
+            F.min("started").alias("least"),
+            F.min(F.when(F.col("attempt") == 1, F.col("started"))).alias("one"),
+            F.min(since).alias("later"),
+            F.coalesce(F.bool_or(F.col("started") < F.col("earliest")), F.lit(False)).alias("moved"),
+        )
     )
+    first = F.when(F.col("moved"), F.col("later")).when(F.col("least") == F.col("one"), F.col("least"))
+    return found.select("id", "day", first.alias("first"))
 
 
-def measured_jobs(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
-    """Return jobs with their start and their wait."""
-    first = with_first_start(jobs, attempts)
-    return with_wait(with_later_start(first, attempts))
-
-
-def _started(attempts: DataFrame) -> DataFrame:
-    known = F.col("started").isNotNull() & (F.col("outcome").isNull() | (F.col("outcome") != "released"))
-    return attempts.where(known).select("job", "attempt", "started")
-
-
-def _earliest() -> Column:
-    return F.col("run_at") - F.expr(CLOCK_TOLERANCE)
+def with_wait(jobs: DataFrame, found: DataFrame) -> DataFrame:
+    """Return jobs with their first start, or else their claim, and with their wait."""
+    return (
+        jobs.join(found, on=["id", "day"], how="left")
+        .withColumn("began", F.coalesce("first", "claimed"))
+        .withColumn("waited", seconds_between(F.col("run_at"), F.col("began")))
+        .drop("first", "claimed", "sought")
+    )
 
 
 def _name(column: str) -> Column:

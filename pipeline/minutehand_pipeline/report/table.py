@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+import pandas as pd
+import pyarrow as pa
 from pyspark.sql import types as T
+
+from minutehand_pipeline.arrow import arrow_schema
 
 # The types of columns, by the words of the declarations below.
 TYPES: dict[str, T.DataType] = {
@@ -45,9 +47,10 @@ class Table:
     meaning: str
     columns: tuple[Column, ...]
 
-    def select(self, frame: DataFrame) -> DataFrame:
-        """Return the frame with exactly the table's columns and types."""
-        return frame.select(*(F.col(each.name).cast(each.type).alias(each.name) for each in self.columns))
+    def rows(self, frame: pd.DataFrame) -> list[dict[str, Any]]:
+        """Return the frame's rows with exactly the table's columns and types."""
+        schema = arrow_schema(self.spark_schema())
+        return list(pa.Table.from_pandas(frame[schema.names], schema, preserve_index=False).to_pylist())
 
     def spark_schema(self) -> T.StructType:
         """Return the Spark schema."""

@@ -69,12 +69,12 @@ ALL = (
         """
         queue text the queue
         kind text the kind
-        jobs count jobs with an attempt in the window
+        jobs count jobs that ended after an attempt
         attempts count attempts that ended in the window, without snoozed and released ones
         retries count attempts after a job's first
-        retried count jobs with a retry
+        retried count of them with a retry
         share number share of jobs with a retry
-        most count highest attempt number
+        most count highest number of attempts of a job
         lapsed count attempts whose worker never reported back
         snoozes count attempts that ended with a snooze
         released count jobs released before an attempt
@@ -101,7 +101,7 @@ ALL = (
         "Cost of each kind's run time on Lambda.",
         """
         kind text the kind
-        jobs count jobs with an attempt on Lambda
+        jobs count jobs that an attempt on Lambda ended
         attempts count attempts on Lambda
         requests number invocations; a shared invocation counts in parts
         billed_ms number milliseconds, each attempt rounded up

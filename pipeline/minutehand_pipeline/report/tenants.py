@@ -2,55 +2,60 @@
 
 All queues share one capacity, so running jobs delay waiting jobs. In every minute, the waiting time of a tenant's jobs
 is attributed to the other tenants whose attempts ran in that minute, in proportion to their run time; the sum is
-`others_waited`. This is an attribution, not a proof of cause: it also includes waiting for a tick. The two measures,
-the load on a shared resource and the slowdown of others, follow Mace et al., "Retro: Targeted Resource Management in
-Multi-tenant Distributed Systems" (NSDI 2015).
+`others_waited`. Only jobs and attempts that ended on the same UTC day are compared, so that days can be added. This is
+an attribution, not a proof of cause: it also includes waiting for a tick. The two measures, the load on a shared
+resource and the slowdown of others, follow Mace et al., "Retro: Targeted Resource Management in Multi-tenant
+Distributed Systems" (NSDI 2015).
 """
 
+import pandas as pd
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 TOP = 50
+MEASURES = ["jobs", "ran", "waited", "others_waited"]
 # Minutes. Only the last hour of a longer wait is attributed; a timeout is at most a day.
 MAX_WAIT = 60
 MAX_RUN = 24 * 60
 MINUTE = 60_000_000  # microseconds
 
 
-def tenants(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
-    """Return each tenant's shares of jobs, run time and attributed waiting; '' stands for no tenant."""
-    waits = jobs.groupBy("tenant").agg(F.count("*").alias("jobs"), F.sum("waited").alias("waited"))
-    runs = attempts.groupBy("tenant").agg(F.sum("ran").alias("ran"))
+def tenants_by_day(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
+    """Return each tenant's jobs, run time, waiting and attributed waiting of each day; '' stands for no tenant."""
+    keys = ["day", "tenant"]
+    waits = jobs.groupBy(*keys).agg(F.count("*").alias("jobs"), F.sum("waited").alias("waited"))
+    runs = attempts.groupBy(*keys).agg(F.sum("ran").alias("ran"))
     attributed = attribute_waiting(jobs, attempts)
-    measured = waits.join(runs, on="tenant", how="full").join(attributed, on="tenant", how="left")
-    measures = ("jobs", "ran", "waited", "others_waited")
-    filled = measured.fillna(0, list(measures))
-    totals = filled.agg(*(F.sum(name).alias(f"all_{name}") for name in measures))
-    return (
-        filled.join(totals, how="cross")
-        .withColumns({f"{name}_share": F.try_divide(name, f"all_{name}") for name in measures})
-        .orderBy(F.desc("others_waited"), F.desc("ran"), "tenant")
-        .limit(TOP)
-    )
+    return waits.join(runs, on=keys, how="full").join(attributed, on=keys, how="left").fillna(0, MEASURES)
+
+
+def tenants(by_day: pd.DataFrame) -> pd.DataFrame:
+    """Return each tenant's shares of jobs, run time and attributed waiting."""
+    found = by_day.groupby("tenant")[MEASURES].sum().reset_index()
+    for name in MEASURES:
+        total = found[name].sum()
+        found[f"{name}_share"] = found[name] / total if total else None
+    order = {"others_waited": False, "ran": False, "tenant": True}
+    return found.sort_values([*order], ascending=[*order.values()]).head(TOP)
 
 
 def attribute_waiting(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
-    """Return the seconds of other tenants' waiting that are attributed to each tenant."""
+    """Return the seconds of other tenants' waiting that are attributed to each tenant on each day."""
     runs = attempts.select(
-        "tenant", F.col("started").alias("since"), F.col("ended").alias("until"), *_flags("ran")
+        "day", "tenant", F.col("started").alias("since"), F.col("ended").alias("until"), *_flags("ran")
     )
     waits = jobs.select(
-        "tenant", F.col("run_at").alias("since"), F.col("began").alias("until"), *_flags("waited")
+        "day", "tenant", F.col("run_at").alias("since"), F.col("began").alias("until"), *_flags("waited")
     )
     minutes = by_minute(runs, MAX_RUN).unionByName(by_minute(waits, MAX_WAIT))
     others = F.col("all_waited") - F.col("waited")
     return (
-        minutes.groupBy("minute", "tenant")
+        minutes.groupBy("day", "minute", "tenant")
         .agg(F.sum("ran").alias("ran"), F.sum("waited").alias("waited"))
-        .withColumn("all_ran", F.expr("sum(ran) over (partition by minute)"))
-        .withColumn("all_waited", F.expr("sum(waited) over (partition by minute)"))
+        .withColumn("all_ran", F.expr("sum(ran) over (partition by day, minute)"))
+        .withColumn("all_waited", F.expr("sum(waited) over (partition by day, minute)"))
         .where("ran > 0")
-        .groupBy("tenant")
+        .groupBy("day", "tenant")
         .agg(F.sum(others * F.col("ran") / F.col("all_ran")).alias("others_waited"))
     )
 
@@ -66,6 +71,7 @@ def by_minute(spans: DataFrame, longest: int) -> DataFrame:
     return (
         spans.where("since < until")
         .select(
+            "day",
             "tenant",
             "ran",
             "waited",
@@ -77,7 +83,10 @@ def by_minute(spans: DataFrame, longest: int) -> DataFrame:
         .withColumn("high", F.least((F.col("minute") + 1) * MINUTE, F.col("end")))
         .withColumn("seconds", (F.col("high") - F.col("low")) / 1e6)
         .select(
-            "minute", "tenant", *((F.col(name) * F.col("seconds")).alias(name) for name in ("ran", "waited"))
+            "day",
+            "minute",
+            "tenant",
+            *((F.col(name) * F.col("seconds")).alias(name) for name in ("ran", "waited")),
         )
     )
 

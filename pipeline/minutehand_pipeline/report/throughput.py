@@ -1,56 +1,60 @@
 """How many jobs ended in each hour and on each day, and how often they were retried."""
 
+import pandas as pd
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from minutehand_pipeline.report.lateness import count_late
+
 STATES = ("done", "dead", "expired", "cancelled")
+ENDED = ("jobs", *STATES)
+# Outcomes of attempts that do not use an attempt of the job.
+UNCOUNTED = {"snoozes": "snoozed", "released": "released"}
 
 
-def by_hour(jobs: DataFrame) -> DataFrame:
-    """Return how many jobs of each queue and kind ended in each UTC hour, by state."""
-    return (
-        jobs.groupBy(F.date_trunc("hour", "deleted").alias("hour"), "queue", "kind")
-        .agg(*ended())
-        .orderBy("hour", "queue", "kind")
+def ended_by_hour(jobs: DataFrame, objective: float) -> DataFrame:
+    """Return the jobs of each queue and kind that ended in each UTC hour: by state, retried and late ones."""
+    states = [F.count_if(F.col("state") == state).alias(state) for state in STATES]
+    return jobs.groupBy("day", F.date_trunc("hour", "deleted").alias("hour"), "queue", "kind").agg(
+        F.count("*").alias("jobs"),
+        *states,
+        *count_late(objective),
+        F.count_if(F.col("attempts") > 0).alias("tried"),
+        F.count_if(F.col("attempts") > 1).alias("retried"),
+        F.coalesce(F.max("attempts"), F.lit(0)).alias("most"),
     )
 
 
-def by_day(hours: DataFrame) -> DataFrame:
-    """Sum the hours by UTC day."""
-    return (
-        hours.groupBy(F.to_date("hour").alias("day"), "queue", "kind")
-        .agg(*(F.sum(name).alias(name) for name in ("jobs", *STATES)))
-        .orderBy("day", "queue", "kind")
-    )
-
-
-def retries(attempts: DataFrame) -> DataFrame:
-    """Return how often the jobs of each queue and kind were retried.
+def counted_attempts() -> list[Column]:
+    """Return the number of attempts and retries, and of those that ended otherwise, as aggregates.
 
     A retry is any attempt after the first, except snoozed and released ones.
     """
-    tried = ~F.col("outcome").isin("snoozed", "released")
-    outcomes = {"lapsed": "lapsed", "snoozes": "snoozed", "released": "released"}
-    of_jobs = attempts.groupBy("queue", "kind", "job").agg(
-        F.count_if(tried).alias("attempts"),
-        F.count_if(tried & (F.col("attempt") > 1)).alias("retries"),
-        F.max("attempt").alias("most"),
-        *(F.count_if(F.col("outcome") == outcome).alias(name) for name, outcome in outcomes.items()),
-    )
-    return (
-        of_jobs.groupBy("queue", "kind")
-        .agg(
-            F.count("job").alias("jobs"),
-            F.count_if(F.col("most") > 1).alias("retried"),
-            F.max("most").alias("most"),
-            *(F.sum(name).alias(name) for name in ("attempts", "retries", *outcomes)),
-        )
-        .withColumn("share", F.col("retried") / F.col("jobs"))
-        .orderBy(F.desc("retries"), "queue", "kind")
-    )
+    counted = ~F.col("outcome").isin(*UNCOUNTED.values())
+    return [
+        F.count_if(counted).alias("attempts"),
+        F.count_if(counted & (F.col("attempt") > 1)).alias("retries"),
+        F.count_if(F.col("outcome") == "lapsed").alias("lapsed"),
+        *(F.count_if(F.col("outcome") == outcome).alias(name) for name, outcome in UNCOUNTED.items()),
+    ]
 
 
-def ended() -> list[Column]:
-    """Return the number of jobs, in all and by state, as aggregates."""
-    states = [F.count_if(F.col("state") == state).alias(state) for state in STATES]
-    return [F.count("*").alias("jobs"), *states]
+def by_hour(ended: pd.DataFrame) -> pd.DataFrame:
+    """Return how many jobs of each queue and kind ended in each UTC hour, by state."""
+    return ended.sort_values(["hour", "queue", "kind"])
+
+
+def by_day(ended: pd.DataFrame) -> pd.DataFrame:
+    """Return how many jobs of each queue and kind ended on each UTC day, by state."""
+    return ended.groupby(["day", "queue", "kind"])[[*ENDED]].sum().reset_index()
+
+
+def retries(ended: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
+    """Return how often the jobs of each queue and kind that ended were retried, and what their attempts were."""
+    names = ["queue", "kind"]
+    of_jobs = ended.groupby(names).agg({"tried": "sum", "retried": "sum", "most": "max"})
+    of_attempts = work.groupby(names)[["attempts", "retries", "lapsed", *UNCOUNTED]].sum()
+    found = of_jobs.join(of_attempts, how="outer").fillna(0).rename(columns={"tried": "jobs"}).reset_index()
+    found["share"] = found["retried"] / found["jobs"].where(found["jobs"] > 0)
+    tried = found[(found["jobs"] > 0) | (found["attempts"] > 0)]
+    return tried.sort_values(["retries", *names], ascending=[False, True, True])

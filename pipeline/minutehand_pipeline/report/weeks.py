@@ -1,51 +1,33 @@
 """Week over week: each ISO week in UTC, and the changes since the week before."""
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from datetime import date, timedelta
 
-from minutehand_pipeline.report.durations import percentiles
+import pandas as pd
+
+from minutehand_pipeline.report.days import COUNTS, with_percentiles
 
 COMPARED = ("jobs", "dead", "wait_p95", "run_p95", "within", "cost")
 
 
-def weeks(jobs: DataFrame, attempts: DataFrame, days: DataFrame) -> DataFrame:
+def weeks(days: pd.DataFrame, histograms: pd.DataFrame) -> pd.DataFrame:
     """Return each week with its differences from the week before.
 
     Differences are null unless both weeks are complete. `days` is the report's table of days.
     """
-    waits = jobs.groupBy(_week()).agg(*percentiles("waited", "wait_"))
-    runs = attempts.groupBy(_week()).agg(*percentiles("ran", "run_"))
-    found = (
-        _summed(days)
-        .join(F.broadcast(waits), on="week", how="left")
-        .join(F.broadcast(runs), on="week", how="left")
-    )
-    return found.transform(_compared).orderBy("week")
+    by_week = days.assign(week=days["day"].map(_monday), days=~days["partial"].astype(bool))
+    found = by_week.groupby("week")[["days", *COUNTS, "cost"]].sum().reset_index()
+    found["whole"] = found["days"] == 7
+    found["within"] = 1 - found["late"] / found["counted"].where(found["counted"] > 0)
+    weekly = histograms.assign(week=histograms["day"].map(_monday))
+    return _compared(with_percentiles(found, weekly, "week"))
 
 
-def _week() -> Column:
-    return F.to_date(F.date_trunc("week", "day")).alias("week")
+def _compared(found: pd.DataFrame) -> pd.DataFrame:
+    """Add the differences. Weeks are in order and without gaps, because every day has a row."""
+    both = found["whole"] & found["whole"].shift(fill_value=False)
+    changes = {f"{name}_change": found[name].diff().where(both) for name in COMPARED}
+    return found.assign(**changes)
 
 
-def _summed(days: DataFrame) -> DataFrame:
-    sums = ("jobs", "done", "dead", "expired", "cancelled", "counted", "late", "cost")
-    return (
-        days.groupBy(_week())
-        .agg(
-            F.count_if(~F.col("partial")).alias("days"),
-            *(F.sum(name).alias(name) for name in sums),
-        )
-        .withColumn("whole", F.col("days") == 7)
-        .withColumn("within", 1 - F.try_divide("late", "counted"))
-    )
-
-
-def _compared(frame: DataFrame) -> DataFrame:
-    before = frame.where("whole").select(
-        F.date_add("week", 7).alias("week"),
-        *(F.col(name).alias(f"{name}_before") for name in COMPARED),
-    )
-    changes = {
-        f"{name}_change": F.when(F.col("whole"), F.col(name) - F.col(f"{name}_before")) for name in COMPARED
-    }
-    return frame.join(F.broadcast(before), on="week", how="left").withColumns(changes)
+def _monday(day: date) -> date:
+    return day - timedelta(days=day.weekday())

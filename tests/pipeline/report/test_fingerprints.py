@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from minutehand_pipeline.report.failures import failures, fingerprinted
-from minutehand_pipeline.report.measured import measured_attempts, measured_jobs
+from minutehand_pipeline.report.failures import fingerprinted
 from minutehand_pipeline.report.redaction import MAX_LENGTH
-from minutehand_pipeline.report.tables import TABLES
 from tests.pipeline.report.conftest import at, attempts_frame, jobs_frame
+from tests.pipeline.report.parts import parts, tables
 
 WORDS = st.lists(st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=7), min_size=1, max_size=4).map(
     " ".join
@@ -144,33 +143,29 @@ def test_failures_are_grouped_by_cause(
         return json.dumps({"type": "LookupError", "message": f"invoice {number}", "trace": "at line 1"})
 
     dead = {"state": "dead", "run_at": at("03-31 12:00:00")}
-    jobs = measured_jobs(
-        jobs_frame(
-            spark,
-            {**dead, "id": "first", "deleted": at("03-31 12:00:01"), "error": error(1)},
-            {**dead, "id": "last", "deleted": at("03-31 12:00:02"), "error": error(2), "kind": "bill"},
-            {**dead, "id": "none", "deleted": at("03-31 12:00:03")},
-            {"id": "well", "deleted": at("03-31 12:00:04"), "error": error(3)},  # it recovered
-        ),
-        attempts_frame(spark),
+    jobs = jobs_frame(
+        spark,
+        {**dead, "id": "first", "deleted": at("03-31 12:00:01"), "error": error(1)},
+        {**dead, "id": "last", "deleted": at("03-31 12:00:02"), "error": error(2), "kind": "bill"},
+        {**dead, "id": "before", "deleted": at("03-30 12:00:02"), "error": error(2), "kind": "email"},
+        {**dead, "id": "none", "deleted": at("03-31 12:00:03")},
+        {"id": "well", "deleted": at("03-31 12:00:04"), "error": error(3)},  # it recovered
     )
-    attempts = measured_attempts(
-        attempts_frame(
-            spark,
-            *({"job": "well", "ended": at("03-31 12:00:00"), "error": error(n)} for n in range(3)),
-            {"job": "well", "ended": at("03-31 12:00:00"), "error": '{"type": "Other", "message": ""}'},
-        )
+    attempts = attempts_frame(
+        spark,
+        *({"job": "well", "ended": at("03-31 12:00:00"), "error": error(n)} for n in range(3)),
+        {"job": "well", "ended": at("03-31 12:00:00"), "error": '{"type": "Other", "message": ""}'},
     )
 
-    rows = TABLES["failures"].select(failures(jobs, attempts)).toArrow().to_pylist()
+    rows = tables(parts(("failures",), jobs, attempts))["failures"]
 
     assert [
         (row["type"], row["message"], row["deaths"], row["attempts"], row["example"]) for row in rows
     ] == [
-        ("LookupError", "invoice <number>", 2, 3, "last"),
+        ("LookupError", "invoice <number>", 3, 3, "last"),
         ("not recorded", "", 1, 0, "none"),
         ("Other", "", 0, 1, None),
     ]
     assert rows[0]["kinds"] == ["bill", "email"]
-    assert (rows[0]["first"], rows[0]["last"]) == (at("03-31 12:00:01"), at("03-31 12:00:02"))
-    assert "secret" not in str(rows) and "payload" not in jobs.columns
+    assert (rows[0]["first"], rows[0]["last"]) == (at("03-30 12:00:02"), at("03-31 12:00:02"))
+    assert "secret" not in str(rows)

@@ -1,22 +1,15 @@
 """Measures of small frames with exact values."""
 
-from datetime import UTC, date
-from itertools import pairwise
+from datetime import date, timedelta
 
 import pytest
 from pyspark.sql import SparkSession
 
 from minutehand_pipeline.prices import Prices
-from minutehand_pipeline.report.arrivals import arrivals_by_minute, work_by_kind
-from minutehand_pipeline.report.cost import billed, costs
-from minutehand_pipeline.report.days import days
-from minutehand_pipeline.report.measured import measured_attempts, measured_jobs
-from minutehand_pipeline.report.report import calendar
-from minutehand_pipeline.report.tables import TABLES
-from minutehand_pipeline.report.throughput import by_day, by_hour
-from minutehand_pipeline.report.weeks import weeks
+from minutehand_pipeline.report.measuring import PARTS
 from minutehand_pipeline.report.window import Window
 from tests.pipeline.report.conftest import at, attempts_frame, jobs_frame
+from tests.pipeline.report.parts import part, parts, tables
 
 pytestmark = pytest.mark.spark_floor
 
@@ -35,14 +28,11 @@ def test_ended_jobs_are_counted_by_utc_hour_and_day(spark: SparkSession) -> None
     states = ("done", "dead", "cancelled", "done", "done")
     jobs = jobs_frame(spark, *({"deleted": m, "state": s} for m, s in zip(moments, states, strict=True)))
 
-    hours = by_hour(jobs)
-    found = {
-        (row["hour"].hour, row["done"], row["dead"], row["cancelled"])
-        for row in TABLES["hours"].select(hours).toArrow().to_pylist()
-    }
+    shown = tables(parts(("ended",), jobs, attempts_frame(spark)))
+    found = {(row["hour"].hour, row["done"], row["dead"], row["cancelled"]) for row in shown["hours"]}
 
     assert found == {(0, 1, 0, 0), (1, 0, 1, 0), (2, 0, 0, 1), (23, 1, 0, 0)} | {(0, 1, 0, 0)}
-    assert [(row["day"], row["jobs"]) for row in by_day(hours).collect()] == [
+    assert [(row["day"], row["jobs"]) for row in shown["throughput"]] == [
         (date(2026, 3, 29), 4),
         (date(2026, 3, 30), 1),
     ]
@@ -52,19 +42,17 @@ def test_cost_has_milliseconds_memory_and_requests(spark: SparkSession) -> None:
     prices = Prices(gb_second={"arm64": 1.0}, request=10.0)
     ended = at("03-31 12:00:01.0001")  # after 1000.1 ms, which is billed as 1001
     chunk = {"started": NOON, "ended": ended, "memory_mb": 512, "request": "r"}
-    attempts = measured_attempts(
-        attempts_frame(
-            spark,
-            {"job": "a", "kind": "email", **chunk},
-            {"job": "b", "kind": "thumb", **chunk},
-            {"job": "c", "kind": "thumb", **chunk},
-            {"job": "d", "kind": "thumb", **chunk, "outcome": "lapsed", "memory_mb": None},
-            {"job": "e", "kind": "resident", "started": NOON, "ended": ended, "request": "r"},
-            {"job": "f", "kind": "email", **chunk, "request": None},
-        )
+    attempts = attempts_frame(
+        spark,
+        {"job": "a", "kind": "email", **chunk},
+        {"job": "b", "kind": "thumb", **chunk},
+        {"job": "c", "kind": "thumb", **chunk},
+        {"job": "d", "kind": "thumb", **chunk, "outcome": "lapsed", "memory_mb": None},
+        {"job": "e", "kind": "resident", "started": NOON, "ended": ended, "request": "r"},
+        {"job": "f", "kind": "email", **chunk, "request": None},
     )
 
-    rows = TABLES["costs"].select(costs(billed(attempts, prices, "arm64"))).toArrow().to_pylist()
+    rows = tables(parts(("work", "requests"), jobs_frame(spark), attempts), prices)["costs"]
 
     assert [(row["kind"], row["jobs"], row["billed_ms"]) for row in rows] == [
         ("email", 2, 2002),
@@ -80,23 +68,25 @@ def test_cost_has_milliseconds_memory_and_requests(spark: SparkSession) -> None:
 def test_run_time_is_rounded_up_to_whole_milliseconds(spark: SparkSession) -> None:
     billed_ms = {"02.007": 2007, "02.007001": 2008, "00.000001": 1, "00": 0, "04.35": 4350, "59.001": 59_001}
     ran = (
-        {"job": seconds, "started": NOON, "ended": at(f"03-31 12:00:{seconds}"), "memory_mb": 512}
+        {
+            "job": seconds,
+            "kind": seconds,
+            "started": NOON,
+            "ended": at(f"03-31 12:00:{seconds}"),
+            "memory_mb": 512,
+        }
         for seconds in billed_ms
     )
 
-    rows = billed(measured_attempts(attempts_frame(spark, *ran)), Prices(), "arm64").collect()
+    rows = tables(parts(("work",), jobs_frame(spark), attempts_frame(spark, *ran)))["costs"]
 
-    assert {row["job"]: row["billed_ms"] for row in rows} == billed_ms
+    assert {row["kind"]: row["billed_ms"] for row in rows} == billed_ms
 
 
 def test_empty_and_incomplete_days_are_marked(spark: SparkSession) -> None:
-    window = Window(date(2026, 3, 29), date(2026, 3, 31))
     done = {"run_at": NOON, "claimed": at("03-31 12:00:05"), "deleted": at("03-31 12:00:06")}
-    jobs = measured_jobs(jobs_frame(spark, done), attempts_frame(spark))
-    bills = billed(measured_attempts(attempts_frame(spark)), Prices(), "arm64")
 
-    frame = days(calendar(spark, window), jobs, bills, 60, 0.99, date(2026, 3, 31))
-    rows = TABLES["days"].select(frame).toArrow().to_pylist()
+    rows = tables(parts(("ended", "histograms"), jobs_frame(spark, done), attempts_frame(spark)))["days"]
 
     assert [(row["day"].day, row["jobs"], row["empty"], row["partial"]) for row in rows] == [
         (29, 0, True, False),
@@ -107,29 +97,20 @@ def test_empty_and_incomplete_days_are_marked(spark: SparkSession) -> None:
     assert rows[2]["run_p50"] is None and rows[2]["cost"] == 0
 
 
-def test_weeks_are_compared_only_if_both_are_complete(spark: SparkSession) -> None:
-    names = TABLES["days"].spark_schema().names
+def test_weeks_are_compared_only_if_both_are_complete() -> None:
     first = date(2026, 3, 7)  # a Saturday; then three whole weeks and a Monday
+    days = [first + timedelta(days=n) for n in range(24)]
+    counts: list[dict[str, object]] = [
+        {"day": day, "queue": "", "kind": "", "jobs": 10 * (1 + n), "counted": 100, "late": 1 if n < 9 else 2}
+        for n, day in enumerate(days)
+    ]
+    cost: list[dict[str, object]] = [
+        {"day": day, "queue": "", "kind": "", "gb_seconds": 1.0, "on_lambda": 1} for day in days
+    ]
+    given = {"ended": counts, "work": cost}
+    found = {name: part(name, given.get(name, [])) for name in PARTS}
 
-    def day(n: int) -> tuple[object, ...]:
-        values = {
-            "day": date.fromordinal(first.toordinal() + n),
-            "jobs": 10 * (1 + n),
-            "done": 0,
-            "dead": 0,
-            "cancelled": 0,
-            "counted": 100,
-            "late": 1 if n < 9 else 2,
-            "cost": 1.0,
-            "partial": False,
-        }
-        return tuple(values.get(name) for name in names)
-
-    by_days = spark.createDataFrame([day(n) for n in range(24)], TABLES["days"].spark_schema())
-    done = measured_jobs(jobs_frame(spark), attempts_frame(spark))
-
-    frame = weeks(done, measured_attempts(attempts_frame(spark)), by_days)
-    rows = TABLES["weeks"].select(frame).toArrow().to_pylist()
+    rows = tables(found, window=Window(days[0], days[-1]))["weeks"]
 
     assert [(row["week"].day, row["days"], row["whole"]) for row in rows] == [
         (2, 2, False),
@@ -147,31 +128,23 @@ def test_arrivals_have_the_mean_work_of_their_kind(spark: SparkSession) -> None:
         moment = at(f"03-31 {second}")
         return {"run_at": moment, "kind": kind, "deleted": moment, "claimed": moment if begun else None}
 
-    jobs = measured_jobs(
-        jobs_frame(
-            spark,
-            due("12:00:00", "a"),
-            due("12:00:59.999999", "b"),
-            due("12:01:00", "b"),
-            due("12:01:00", "a", begun=False),
-        ),
-        attempts_frame(spark),
+    jobs = jobs_frame(
+        spark,
+        due("12:00:00", "a"),
+        due("12:00:59.999999", "b"),
+        due("12:01:00", "b"),
+        due("12:01:00", "a", begun=False),
     )
     ran = {"started": NOON, "ended": at("03-31 12:00:30")}
-    attempts = measured_attempts(
-        attempts_frame(
-            spark,
-            *({"job": f"{n}", "kind": "b", **ran} for n in range(4)),
-            {"job": "l", "kind": "b", **ran, "outcome": "lapsed"},
-        )
+    attempts = attempts_frame(
+        spark,
+        *({"job": f"{n}", "kind": "b", **ran} for n in range(4)),
+        {"job": "l", "kind": "b", **ran, "outcome": "lapsed"},
     )
 
-    rows = arrivals_by_minute(jobs, work_by_kind(jobs, attempts)).collect()
+    rows = tables(parts(("arrivals",), jobs, attempts))["peaks"]
 
-    assert [
-        (row["minute"].astimezone(UTC).minute, row["jobs"], row["work"], row["busy"]) for row in rows
-    ] == [
+    assert [(row["minute"].minute, row["jobs"], row["work"], row["busy"]) for row in rows] == [
         (0, 2, 60.0, 1.0),
         (1, 1, 60.0, 1.0),
     ]
-    assert all(before["minute"] < after["minute"] for before, after in pairwise(rows))

@@ -20,9 +20,9 @@ from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.lake.frames import append
 from minutehand_pipeline.report.config import ReportConfig
 from minutehand_pipeline.report.folder import check_folder, write_folder
-from minutehand_pipeline.report.report import PARTITIONS, make_report
+from minutehand_pipeline.report.measuring import PARTITIONS
+from minutehand_pipeline.report.report import make_report
 from minutehand_pipeline.report.tables import TABLES
-from minutehand_pipeline.report.window import Window, read_jobs
 from minutehand_pipeline.schemas import HOMES
 from tests.pipeline.report.conftest import at, attempts_frame, jobs_frame
 from tests.pipeline.report.recording import record
@@ -40,7 +40,7 @@ def fill(lake: Path, jobs: DataFrame | None, attempts: DataFrame | None) -> Path
 
 
 def report(spark: SparkSession, lake: Path, **options: Any) -> Any:
-    return make_report(spark, ReportConfig(lake=str(lake), today=date(2026, 3, 31), **options))
+    return make_report(lambda: spark, ReportConfig(lake=str(lake), today=date(2026, 3, 31), **options))
 
 
 @pytest.mark.long
@@ -126,8 +126,7 @@ def test_incomplete_newer_lake_is_reported(spark: SparkSession, tmp_path: Path) 
     fill(lake, None, attempts_frame(spark, {**ATTEMPT, "job": "of nobody", "tenant": None, "queue": None}))
 
     result = report(spark, lake, since=date(2026, 3, 27), until=date(2026, 3, 31), out=tmp_path / "out")
-    window = Window(date(2026, 3, 27), date(2026, 3, 31))
-    of_queue = read_jobs(spark, ReportConfig(lake=str(lake), queue="mail"), window, attempts_frame(spark))
+    of_queue = report(spark, lake, queue="mail", since=date(2026, 3, 27), until=date(2026, 3, 31))
 
     totals, notes = result.summary["totals"], result.summary["notes"]
     assert (totals["jobs"], totals["counted"], totals["within"]) == (2, 0, None) and totals["cost"] > 0
@@ -135,7 +134,7 @@ def test_incomplete_newer_lake_is_reported(spark: SparkSession, tmp_path: Path) 
     assert notes[1] == "No job ended on 3 days of the window: 27 March, 29 March, 31 March."
     assert notes[2].startswith("2 jobs without a first attempt in the lake")
     assert "No job was started" in (tmp_path / "out" / "index.html").read_text()
-    assert of_queue.count() == 1
+    assert of_queue.summary["totals"]["jobs"] == 1
 
 
 @pytest.mark.long
@@ -200,7 +199,13 @@ def test_report_command_checks_before_spark_starts(spark: SparkSession, tmp_path
     (tmp_path / "out" / "mine").touch()
     taken, wrong = run(), run("--target", "100")
 
-    assert json.loads(dry.stdout) == {"since": "2026-03-03", "until": "2026-03-30", "jobs": 1, "attempts": 1}
+    assert json.loads(dry.stdout) == {
+        "since": "2026-03-03",
+        "until": "2026-03-30",
+        "days": 1,
+        "jobs": 1,
+        "attempts": 1,
+    }
     assert (taken.returncode, taken.stderr.count("\n")) == (1, 1) and "is not a report" in taken.stderr
     assert wrong.returncode == 2 and "--target" in wrong.stderr
     assert [each.name for each in (tmp_path / "out").iterdir()] == ["mine"]

@@ -12,6 +12,7 @@ from minutehand_pipeline.lake.frames import append
 from minutehand_pipeline.report.advice import advice_sentences, advise, read_sample
 from minutehand_pipeline.report.advice.sample import MOST_OF_HOUR
 from minutehand_pipeline.report.config import ReportConfig
+from minutehand_pipeline.report.reading import plan_days
 from minutehand_pipeline.report.window import Window
 from minutehand_pipeline.report.workload import Workload
 from minutehand_pipeline.schemas import HOMES
@@ -45,7 +46,7 @@ def config(spark: SparkSession, tmp_path: Path) -> ReportConfig:
 
 
 def test_sample_has_the_jobs_of_the_window(spark: SparkSession, config: ReportConfig) -> None:
-    sample = read_sample(spark, config, WINDOW, workload())
+    sample = read_sample(lambda: spark, config, WINDOW, workload(), plan_days(config, WINDOW))
 
     assert sample is not None and sample.hours == 0
     assert len(sample.rows) == 3  # not the job that ended after the window
@@ -54,4 +55,6 @@ def test_sample_has_the_jobs_of_the_window(spark: SparkSession, config: ReportCo
 
 
 def test_sample_of_too_many_jobs_is_not_read(spark: SparkSession, config: ReportConfig) -> None:
-    assert read_sample(spark, config, WINDOW, workload(MOST_OF_HOUR + 1.0)) is None
+    many = workload(MOST_OF_HOUR + 1.0)
+
+    assert read_sample(lambda: spark, config, WINDOW, many, plan_days(config, WINDOW)) is None

@@ -1,17 +1,17 @@
 """Waits, run times and lateness of small frames with exact values."""
 
+from datetime import date, timedelta
+
 import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from minutehand_pipeline.report.durations import ACCURACY, durations
-from minutehand_pipeline.report.lateness import lateness
+from minutehand_pipeline.report.buckets import SHARES, histogram, percentiles
+from minutehand_pipeline.report.durations import durations
 from minutehand_pipeline.report.measured import measured_attempts, measured_jobs
-from minutehand_pipeline.report.tables import TABLES
-from minutehand_pipeline.report.tenants import tenants
-from minutehand_pipeline.report.throughput import retries
 from tests.pipeline.report.conftest import at, attempts_frame, jobs_frame
+from tests.pipeline.report.parts import parts, tables
 
 pytestmark = pytest.mark.spark_floor
 
@@ -66,7 +66,7 @@ def test_wait_ends_with_the_first_started_attempt(spark: SparkSession) -> None:
         {"job": "of no job here", "started": NOON, "ended": NOON},
     )
 
-    waits = measured_jobs(jobs, attempts).select("id", "waited")
+    waits = measured_jobs(jobs, measured_attempts(attempts)).select("id", "waited")
     ran = measured_attempts(attempts).groupBy("outcome").agg(F.max("ran").alias("ran"))
 
     expected = {
@@ -109,42 +109,85 @@ def test_attempts_before_run_at_do_not_end_the_wait(spark: SparkSession) -> None
         ),
     )
 
-    rows = measured_jobs(jobs, attempts).collect()
+    rows = measured_jobs(jobs, measured_attempts(attempts)).collect()
 
     assert {row["id"]: row["waited"] for row in rows} == {name: wait for name, (_, wait) in STARTS.items()}
     assert all((row["began"] is None) == (row["waited"] is None) for row in rows)
 
 
-def test_percentile_ranks_are_accurate(spark: SparkSession) -> None:
+def test_first_start_is_found_on_an_earlier_day(spark: SparkSession) -> None:
+    due, end = at("03-30 23:59:00"), at("03-31 00:10:00")
+    jobs = jobs_frame(
+        spark,
+        {"id": "retried", "run_at": due, "deleted": end, "attempts": 2},
+        {"id": "snoozed", "run_at": due, "deleted": end, "claimed": at("03-31 00:09:00")},
+        {"id": "long ago", "run_at": at("03-20 12:00:00"), "deleted": end, "attempts": 2},
+    )
+    today = {"attempt": 2, "started": at("03-31 00:09:00"), "ended": end}
+    attempts = attempts_frame(spark, *({**today, "job": name} for name in ("retried", "snoozed", "long ago")))
+    first = {"started": at("03-30 23:59:10"), "ended": at("03-30 23:59:20"), "outcome": "snoozed"}
+    earlier = attempts_frame(
+        spark,
+        *({**first, "job": name} for name in ("retried", "snoozed")),
+        {**first, "job": "long ago", "started": at("03-20 12:00:10"), "ended": at("03-20 12:00:20")},
+    )
+
+    rows = measured_jobs(jobs, measured_attempts(attempts), measured_attempts(earlier)).collect()
+
+    assert {row["id"]: row["waited"] for row in rows} == {"retried": 10.0, "snoozed": 10.0, "long ago": None}
+
+
+def test_percentiles_are_at_most_a_hundredth_above_the_exact(spark: SparkSession) -> None:
     waits = np.random.default_rng(5).lognormal(1, 2, 60_000)
     jobs = spark.createDataFrame(
-        [("default", "email", float(wait)) for wait in waits], "queue string, kind string, waited double"
+        [(date(2026, 3, 29 + n % 3), "default", "email", float(wait)) for n, wait in enumerate(waits)],
+        "day date, queue string, kind string, waited double",
     )
-    attempts = jobs.withColumnRenamed("waited", "ran").withColumn("ran", F.col("ran") / 10)
+    columns = ["day", "what", "queue", "kind", "bucket", "count", "most"]
 
-    rows = durations(jobs, attempts).collect()
-    exact = jobs.agg(F.percentile("waited", F.array(*map(F.lit, (0.5, 0.9, 0.95, 0.99))))).first()
+    rows = durations(histogram(jobs, "waited", "wait").select(*columns).toPandas()).to_dict("records")
 
-    assert exact is not None
-    assert len(rows) == 6 and {row["count"] for row in rows} == {60_000}
+    exact = np.sort(waits)
+    assert len(rows) == 3 and {row["count"] for row in rows} == {60_000}
     for row in rows:
-        values = np.sort(waits if row["what"] == "wait" else waits / 10)
-        assert row["most"] == pytest.approx(values[-1])
-        for name, share in (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)):
-            rank = np.searchsorted(values, row[name]) / len(values)
-            assert abs(rank - share) <= 1 / ACCURACY + 1 / len(values), (row["what"], name)
-    assert exact[0][2] == pytest.approx(np.percentile(waits, 95))
+        assert row["most"] == pytest.approx(exact[-1])
+        for name, share in SHARES.items():
+            least = exact[round(len(exact) * share) - 1]
+            assert least <= row[name] <= least * 1.01 and row[name] in exact, name
+
+
+def test_few_durations_have_exact_percentiles(spark: SparkSession) -> None:
+    waits = [0.0, 1.0, 2.0, 3.0]
+    jobs = spark.createDataFrame(
+        [(date(2026, 3, 31), "default", "email", wait) for wait in waits],
+        "day date, queue string, kind string, waited double",
+    )
+
+    found = percentiles(histogram(jobs, "waited", "wait").toPandas(), ["what"])
+
+    assert found[["count", "p50", "p90", "most"]].values.tolist() == [[4, 1.0, 3.0, 3.0]]
 
 
 def test_lateness_uses_objective_and_budget(spark: SparkSession) -> None:
-    jobs = spark.createDataFrame(
-        [("mail", "a", wait) for wait in (1.0, 60.0, 60.000001, 500.0)]
-        + [("slow", "b", 2.0), ("slow", "b", None)],
-        "queue string, kind string, waited double",
+    def waited(queue: str, kind: str, seconds: float | None) -> dict[str, object]:
+        claimed = None if seconds is None else NOON + timedelta(seconds=seconds)
+        return {
+            "queue": queue,
+            "kind": kind,
+            "run_at": NOON,
+            "claimed": claimed,
+            "deleted": at("03-31 13:00:00"),
+        }
+
+    jobs = jobs_frame(
+        spark,
+        *(waited("mail", "a", seconds) for seconds in (1.0, 60.0, 60.000001, 500.0)),
+        *(waited("slow", "b", seconds) for seconds in (2.0, None)),
     )
 
-    rows = {(row["queue"], row["kind"]): row for row in lateness(jobs, 60, 0.9).collect()}
+    found = tables(parts(("ended",), jobs, attempts_frame(spark)), target=0.9)["lateness"]
 
+    rows = {(row["queue"], row["kind"]): row for row in found}
     assert len(rows) == 5
     assert (rows[None, None]["counted"], rows[None, None]["late"]) == (5, 2)
     assert rows[None, None]["within"] == pytest.approx(0.6)
@@ -165,7 +208,10 @@ def test_snooze_does_not_count_as_retry(spark: SparkSession) -> None:
         {"job": "c", "ended": NOON},
     )
 
-    (row,) = TABLES["retries"].select(retries(attempts)).toArrow().to_pylist()
+    tried = {"a": 3, "b": 1, "c": 1, "never started": 0}
+    jobs = jobs_frame(spark, *({"id": name, "deleted": NOON, "attempts": n} for name, n in tried.items()))
+
+    (row,) = tables(parts(("ended", "work"), jobs, attempts))["retries"]
 
     assert row == {
         "queue": "default",
@@ -191,30 +237,27 @@ def test_waiting_is_attributed_by_share_of_run_time(spark: SparkSession) -> None
             "ended": at(f"03-31 {until}"),
         }
 
-    attempts = measured_attempts(
-        attempts_frame(
-            spark,
-            ran("noisy", "11:59:30", "12:01:00"),  # 30 s of the first minute, all of the second
-            ran("calm", "12:00:00", "12:00:20"),
-            ran("later", "12:05:00", "12:06:00"),
-        )
+    attempts = attempts_frame(
+        spark,
+        ran("noisy", "11:59:30", "12:01:00"),  # 30 s of the first minute, all of the second
+        ran("calm", "12:00:00", "12:00:20"),
+        ran("later", "12:05:00", "12:06:00"),
+        # Attempts that ended on another day do not count.
+        {**ran("noisy", "12:00:00", "12:00:20"), "ended": at("04-01 00:00:01")},
     )
     waiting = {
         "run_at": at("03-31 12:00:00"),
         "claimed": at("03-31 12:00:40"),
         "deleted": at("03-31 12:06:00"),
     }
-    jobs = measured_jobs(
-        jobs_frame(
-            spark,
-            {**waiting, "tenant": "calm"},
-            {**waiting, "tenant": "noisy", "claimed": at("03-31 12:00:10")},
-            {**waiting, "tenant": None, "run_at": at("03-30 12:00:00"), "claimed": at("03-31 12:06:00")},
-        ),
-        attempts,
+    jobs = jobs_frame(
+        spark,
+        {**waiting, "tenant": "calm"},
+        {**waiting, "tenant": "noisy", "claimed": at("03-31 12:00:10")},
+        {**waiting, "tenant": None, "run_at": at("03-30 12:00:00"), "claimed": at("03-31 12:06:00")},
     )
 
-    table = TABLES["tenants"].select(tenants(jobs, attempts)).toArrow().to_pylist()
+    table = tables(parts(("tenants",), jobs, attempts))["tenants"]
 
     blamed = {row["tenant"]: row["others_waited"] for row in table}
     # Of the job without a tenant, which waited a day, only the last hour is laid to anybody.

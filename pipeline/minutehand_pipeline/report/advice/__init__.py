@@ -3,10 +3,11 @@
 from minutehand_pipeline.report.advice.candidate import Candidate, Goal
 from minutehand_pipeline.report.advice.sample import Sample, read_sample
 from minutehand_pipeline.report.advice.search import Advice, advise
-from minutehand_pipeline.report.advice.words import ASSUMPTIONS, advice_sentences, no_advice_reason
+from minutehand_pipeline.report.advice.words import ASSUMPTIONS, MIN_JOBS, advice_sentences, no_advice_reason
 
 __all__ = [
     "ASSUMPTIONS",
+    "MIN_JOBS",
     "Advice",
     "Candidate",
     "Goal",

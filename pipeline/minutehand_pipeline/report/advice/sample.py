@@ -1,7 +1,8 @@
 """The sample: the jobs that the advice is verified with, all of the window or those of its busiest hours."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 
 import numpy as np
@@ -9,7 +10,9 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from minutehand_pipeline.lake.summaries import digest
 from minutehand_pipeline.report.config import ReportConfig
+from minutehand_pipeline.report.reading import Plan, store
 from minutehand_pipeline.report.window import Window, read_rows
 from minutehand_pipeline.report.workload import Workload
 from minutehand_pipeline.simulate.arrivals import SCHEMA, Arrivals, read_arrivals
@@ -18,6 +21,8 @@ from minutehand_pipeline.simulate.history import arrivals
 # Jobs that are simulated for each candidate; an hour with more of them is too long to simulate in a report.
 MOST_JOBS, MOST_OF_HOUR = 10_000, 200_000
 HOUR = 3600.0
+# Start of the name of a stored sample.
+SAMPLE = "sample-"
 # Hours after the sample in which its jobs may end.
 LOOK_AHEAD = timedelta(days=1)
 
@@ -74,23 +79,40 @@ def busiest_hours_of(workload: Workload, most: int = MOST_JOBS) -> tuple[int, in
 
 
 def read_sample(
-    spark: SparkSession, config: ReportConfig, window: Window, workload: Workload
+    session: Callable[[], SparkSession], config: ReportConfig, window: Window, workload: Workload, plan: Plan
 ) -> Sample | None:
-    """Return the jobs to simulate, or None if there are none or too many in an hour."""
+    """Return the jobs to simulate, or None if there are none or too many in an hour.
+
+    They are stored for the next report with the same busiest hours, as long as the files of their days are the same.
+    """
     hours = busiest_hours_of(workload) if workload.work.sum() else None
     if hours is None:
         return None
     since, until = (window.begin + timedelta(hours=each) for each in hours)
-    jobs, attempts = (
-        read_rows(spark, config, home, since.date(), min(window.until, (until + LOOK_AHEAD).date()))
-        for home in ("jobs_done", "attempts")
-    )
-    in_hours = jobs.where((F.col("run_at") >= since) & (F.col("run_at") < until))
-    rows = arrivals(in_hours, attempts).select(*SCHEMA.names).toArrow()
+    last = min(window.until, (until + LOOK_AHEAD).date())
+    files = [name for day, name in plan.names.items() if since.date() <= day <= last]
+    name = SAMPLE + digest(since.isoformat(), until.isoformat(), *files)
+    stored = {} if config.read_all else plan.summaries.read([name])
+    if name in stored:
+        rows = stored[name]["rows"]
+    else:
+        rows = _read_rows(session(), config, (since, until), last)
+        store(plan.summaries, {name: {"rows": rows}}, SAMPLE)
     if not len(rows):
         return None
     whole = hours == (0, len(workload.jobs) // 60)
     return Sample(rows, _seconds(since), _seconds(until), 0 if whole else hours[1] - hours[0])
+
+
+def _read_rows(
+    spark: SparkSession, config: ReportConfig, hours: tuple[datetime, datetime], last: date
+) -> pa.Table:
+    since, until = hours
+    jobs, attempts = (
+        read_rows(spark, config, home, since.date(), last) for home in ("jobs_done", "attempts")
+    )
+    in_hours = jobs.where((F.col("run_at") >= since) & (F.col("run_at") < until))
+    return arrivals(in_hours, attempts).select(*SCHEMA.names).toArrow()
 
 
 def _series(workload: Workload) -> "tuple[np.ndarray, np.ndarray]":

@@ -1,0 +1,186 @@
+"""Measure days of the lake with Spark: what a report needs of each day, so that days can be added."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from datetime import date, timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from minutehand_pipeline.lake import Lake
+from minutehand_pipeline.lake.frames import read_files
+from minutehand_pipeline.lake.summaries import LOOK_BACK
+from minutehand_pipeline.report import arrivals, cost, failures, tenants, throughput
+from minutehand_pipeline.report.buckets import histogram
+from minutehand_pipeline.report.config import ReportConfig
+from minutehand_pipeline.report.measured import (
+    first_starts,
+    measured_attempts,
+    repeated,
+    with_claim,
+    with_wait,
+)
+from minutehand_pipeline.schemas import HOMES
+
+# Parts that are computed at the same time, because the driver plans one while the tasks of another run.
+AT_ONCE = 3
+PARTITIONS = "spark.sql.shuffle.partitions"
+# A partition of this many jobs and attempts takes about 100 MB.
+ROWS_PER_PARTITION = 500_000
+# Rows of a job's id that every task may hold in memory: about 100 MB.
+MAX_BROADCAST = 1_000_000
+
+_COUNTS = ("jobs", "done", "dead", "expired", "cancelled", "counted", "late", "tried", "retried", "most")
+_WORK = (
+    "attempts",
+    "retries",
+    "lapsed",
+    "snoozes",
+    "released",
+    "on_lambda",
+    "ended_jobs",
+    "tries",
+    "with_memory",
+)
+_DAY = [("day", pa.date32())]
+_NAMES = [("queue", pa.string()), ("kind", pa.string())]
+_TIME = pa.timestamp("us", "UTC")
+
+
+def _all(kind: pa.DataType, *names: str) -> list[tuple[str, pa.DataType]]:
+    return [(name, kind) for name in names]
+
+
+# The parts of a day's summary and their columns. A change of their meaning needs a new VERSION.
+VERSION = 1
+PARTS = {
+    "ended": pa.schema([*_DAY, ("hour", _TIME), *_NAMES, *_all(pa.int64(), *_COUNTS)]),
+    "histograms": pa.schema(
+        [*_DAY, ("what", pa.string()), *_NAMES, *_all(pa.int64(), "bucket", "count"), ("most", pa.float64())]
+    ),
+    "work": pa.schema(
+        [
+            *_DAY,
+            *_NAMES,
+            *_all(pa.int64(), *_WORK),
+            *_all(pa.float64(), "billed_ms", "gb_seconds", "ran", "memory"),
+        ]
+    ),
+    "requests": pa.schema([*_DAY, *_NAMES, ("requests", pa.float64())]),
+    "arrivals": pa.schema(
+        [*_DAY, ("minute", _TIME), ("jobs", pa.int64()), *_all(pa.float64(), "work", "attempts")]
+    ),
+    "tenants": pa.schema(
+        [
+            *_DAY,
+            ("tenant", pa.string()),
+            ("jobs", pa.int64()),
+            *_all(pa.float64(), "ran", "waited", "others_waited"),
+        ]
+    ),
+    "failures": pa.schema(
+        [
+            *_DAY,
+            *_all(pa.string(), "fingerprint", "type", "message", "example"),
+            *_all(pa.int64(), "deaths", "attempts"),
+            *_all(_TIME, "first", "last"),
+            ("kinds", pa.list_(pa.string())),
+        ]
+    ),
+}
+
+
+def measure_days(
+    spark: SparkSession, config: ReportConfig, days: Sequence[date], rows: int
+) -> dict[date, dict[str, pa.Table]]:
+    """Return the parts of days. `rows` is how many jobs and attempts they have, which decides the partitions.
+
+    Each file of the days is read once. Of the days before, ids and times of attempts are read, if there are jobs whose
+    first attempt may have been then.
+    """
+    with _partitions_for(spark, rows), _measured(spark, config, days) as (jobs, attempts):
+        found = _collect(_frames(config, jobs, attempts))
+    return {day: {name: table.filter(_is(table, day)) for name, table in found.items()} for day in days}
+
+
+def _frames(config: ReportConfig, jobs: DataFrame, attempts: DataFrame) -> dict[str, DataFrame]:
+    """Return the parts as frames, the slowest first."""
+    waits, runs = histogram(jobs, "waited", "wait"), histogram(attempts, "ran", "run")
+    return {
+        "tenants": tenants.tenants_by_day(jobs, attempts),
+        "requests": cost.requests(attempts),
+        "histograms": waits.unionByName(runs),
+        "failures": failures.failures_by_day(jobs, attempts),
+        "arrivals": arrivals.arrivals_by_minute(jobs, attempts),
+        "ended": throughput.ended_by_hour(jobs, config.objective),
+        "work": arrivals.work(attempts),
+    }
+
+
+@contextmanager
+def _measured(
+    spark: SparkSession, config: ReportConfig, days: Sequence[date]
+) -> Iterator[tuple[DataFrame, DataFrame]]:
+    """Yield the jobs with their waits and the attempts with their run times, cached.
+
+    The counts of the rare rows, repeated jobs and those whose first start is sought, choose a cheap plan.
+    """
+    with ExitStack() as cached:
+
+        def keep(frame: DataFrame) -> DataFrame:
+            cached.callback(frame.unpersist)
+            return frame.persist()
+
+        def small(frame: DataFrame) -> DataFrame:
+            return F.broadcast(frame) if frame.count() <= MAX_BROADCAST else frame
+
+        attempts = keep(measured_attempts(_read(spark, config, "attempts", days)))
+        again = small(keep(repeated(attempts)))
+        marked = keep(with_claim(_read(spark, config, "jobs_done", days), again))
+        sought = keep(marked.where("sought").select("id", "day", "run_at"))
+        near = attempts.select("job", "day", "attempt", "started", "outcome")
+        if sought.where(F.to_date("run_at") < F.col("day")).limit(1).count():
+            near = near.unionByName(_before(spark, config, days).select(*near.columns))
+        found = keep(first_starts(small(sought), near))
+        yield keep(with_wait(marked, small(found))), attempts
+
+
+def _before(spark: SparkSession, config: ReportConfig, days: Sequence[date]) -> DataFrame:
+    """Return the attempts of the days before, without the days themselves."""
+    near = {day - timedelta(days=n) for day in days for n in range(1, LOOK_BACK + 1)}
+    return _read(spark, config, "attempts", sorted(near - set(days)))
+
+
+def _read(spark: SparkSession, config: ReportConfig, home: str, days: Sequence[date]) -> DataFrame:
+    """Return the rows of some days of a table of the lake, of the report's queue if it is of one."""
+    lake = Lake(config.lake, config.storage)
+    frame = read_files(spark, lake, HOMES[home], lake.table(HOMES[home]).files(days=days))
+    return frame if config.queue is None else frame.where(F.col("queue") == config.queue)
+
+
+@contextmanager
+def _partitions_for(spark: SparkSession, rows: int) -> Iterator[None]:
+    """Set the number of partitions of a shuffle by the number of rows. The session's default does not depend on it."""
+    before = spark.conf.get(PARTITIONS)
+    spark.conf.set(PARTITIONS, str(max(1, -(-rows // ROWS_PER_PARTITION))))
+    try:
+        yield
+    finally:
+        spark.conf.set(PARTITIONS, str(before))
+
+
+def _collect(frames: dict[str, DataFrame]) -> dict[str, pa.Table]:
+    """Return the parts with exactly their columns. They are aggregates, so there are few rows."""
+
+    def collect(name: str) -> pa.Table:
+        return frames[name].select(*PARTS[name].names).toArrow().cast(PARTS[name])
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return dict(zip(frames, pool.map(collect, frames), strict=True))
+
+
+def _is(table: pa.Table, day: date) -> pa.ChunkedArray:
+    return pc.equal(table["day"], pa.scalar(day, pa.date32()))

@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from minutehand.database import connect
@@ -11,6 +12,7 @@ from minutehand_pipeline.archive.erase import EraseConfig, erase
 from minutehand_pipeline.errors import LakeError, MismatchError
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.lake.frames import read_lake
+from minutehand_pipeline.lake.summaries import Summaries
 from minutehand_pipeline.schemas import HOMES
 from tests.pipeline.archive.stage import DAY, Stage
 
@@ -194,13 +196,15 @@ def test_later_batch_does_not_restore_erased_data(stage: Stage) -> None:
         key,
     )
     config = {"lake": stage.lake, "key": key, "location": stage.location}
+    summaries = Summaries(stage.lake, "1-of-a-report")
+    summaries.write(f"{DAY}-before", {"failures": pa.table({"message": [key]})})
 
     would = erase(EraseConfig(**config, dry_run=True))
     done = erase(EraseConfig(**config))
     result = stage.archive(until=DAY)
 
     assert would.erased == done.erased and done.erased["jobs_done"] == 1 and done.left["jobs"] == 2
-    assert done.vacuumed > 0
+    assert done.vacuumed > 0 and summaries.names() == []
     assert [each.rows for each in result.days if each.rows] == [1]
     jobs = read_lake(stage.spark, stage.lake, HOMES["jobs_done"])
     assert jobs.where(f"key = '{key}'").count() == 0

@@ -1,14 +1,11 @@
 """Waits, run times and lateness of small frames with exact values."""
 
-from datetime import date, timedelta
+from datetime import timedelta
 
-import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from minutehand_pipeline.report.buckets import SHARES, histogram, percentiles
-from minutehand_pipeline.report.durations import durations
 from minutehand_pipeline.report.measured import measured_attempts, measured_jobs
 from tests.pipeline.report.conftest import at, attempts_frame, jobs_frame
 from tests.pipeline.report.parts import parts, tables
@@ -135,37 +132,6 @@ def test_first_start_is_found_on_an_earlier_day(spark: SparkSession) -> None:
     rows = measured_jobs(jobs, measured_attempts(attempts), measured_attempts(earlier)).collect()
 
     assert {row["id"]: row["waited"] for row in rows} == {"retried": 10.0, "snoozed": 10.0, "long ago": None}
-
-
-def test_percentiles_are_at_most_a_hundredth_above_the_exact(spark: SparkSession) -> None:
-    waits = np.random.default_rng(5).lognormal(1, 2, 60_000)
-    jobs = spark.createDataFrame(
-        [(date(2026, 3, 29 + n % 3), "default", "email", float(wait)) for n, wait in enumerate(waits)],
-        "day date, queue string, kind string, waited double",
-    )
-    columns = ["day", "what", "queue", "kind", "bucket", "count", "most"]
-
-    rows = durations(histogram(jobs, "waited", "wait").select(*columns).toPandas()).to_dict("records")
-
-    exact = np.sort(waits)
-    assert len(rows) == 3 and {row["count"] for row in rows} == {60_000}
-    for row in rows:
-        assert row["most"] == pytest.approx(exact[-1])
-        for name, share in SHARES.items():
-            least = exact[round(len(exact) * share) - 1]
-            assert least <= row[name] <= least * 1.01 and row[name] in exact, name
-
-
-def test_few_durations_have_exact_percentiles(spark: SparkSession) -> None:
-    waits = [0.0, 1.0, 2.0, 3.0]
-    jobs = spark.createDataFrame(
-        [(date(2026, 3, 31), "default", "email", wait) for wait in waits],
-        "day date, queue string, kind string, waited double",
-    )
-
-    found = percentiles(histogram(jobs, "waited", "wait").toPandas(), ["what"])
-
-    assert found[["count", "p50", "p90", "most"]].values.tolist() == [[4, 1.0, 3.0, 3.0]]
 
 
 def test_lateness_uses_objective_and_budget(spark: SparkSession) -> None:

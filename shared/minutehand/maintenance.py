@@ -94,13 +94,17 @@ def run_maintenance(database: Database, now: datetime | None = None) -> Maintena
     from minutehand.schedules.fire import fire_due
 
     steps = Steps()
-    steps.run("release successors", lambda: _check(database, "predecessors"))
-    steps.run("end cancelled jobs", lambda: _cancel(database, now))
+    checks = steps.run("look for checks", lambda: database.run("has_checks")[0]) or {}
+    if checks.get("predecessors"):
+        steps.run("release successors", lambda: _check(database, "predecessors"))
+    cancelled = steps.run("end cancelled jobs", lambda: _cancel(database, now))
     recurring = steps.run("find recurring jobs that end", lambda: _find_recurring(database, now)) or []
     reaped = steps.run("end abandoned jobs", lambda: _reap(database, now, recurring))
     expired = steps.run("expire jobs", lambda: _expire(database, now, recurring))
     fired = steps.run("fire schedules", lambda: fire_due(database, now))
-    steps.run("end batches", lambda: _check(database, "batches"))
+    # What ended here may have left checks, too.
+    if checks.get("batches") or cancelled or reaped or expired:
+        steps.run("end batches", lambda: _check(database, "batches"))
     steps.run("update the lanes", lambda: _update_lanes(database, now))
     steps.run("count minutes", lambda: database.run("count_minutes", now=now))
     swept = steps.run("start a sweep", lambda: bool(database.run("start_sweep", now=now)))
@@ -145,13 +149,15 @@ def _move_floors(database: Database, now: datetime | None) -> None:
     database.run("raise_floor", now=now)
 
 
-def _cancel(database: Database, now: datetime | None) -> None:
-    """End cancelled jobs, and their successors, which are then cancelled too."""
-    end = monotonic() + MAX_CHECK_SECONDS
+def _cancel(database: Database, now: datetime | None) -> int:
+    """End cancelled jobs, and their successors, which are then cancelled too; return their number."""
+    end, count = monotonic() + MAX_CHECK_SECONDS, 0
     while cancelled := database.run("cancel_lapsed", limit=MAX_REAPED, now=now):
         publish(database, (emit.row_event("cancelled", record) for record in cancelled))
+        count += len(cancelled)
         if monotonic() > end:
             break
+    return count
 
 
 def _find_recurring(database: Database, now: datetime | None) -> list[Record]:
@@ -181,8 +187,6 @@ def _expire(database: Database, now: datetime | None, recurring: list[Record]) -
 
 def _check(database: Database, what: Literal["batches", "predecessors"]) -> None:
     """Make the checks that the transactions which ended jobs have left."""
-    if not database.run("has_checks")[0][what]:
-        return
     # Imported only when used: checks are rare.
     from minutehand.database.isolation import read_committed
 

@@ -94,7 +94,7 @@ def test_move_keeps_the_rows_and_leaves_other_tenants(
     assert modules("move").move("acme", "one", "two") == 2
     assert (rows(one), rows(two)) == ([], before)
     assert one.connection.execute("select tenant from minutehand.jobs").fetchall() == [("globex",)]
-    assert two.connection.execute("select count(expires_at) from minutehand.jobs").fetchone() == (1,)
+    assert two.connection.execute("select count(expires) from minutehand.jobs").fetchone() == (1,)
 
 
 def test_running_job_stays_until_a_later_move(modules: Load, shards: tuple[Database, Database]) -> None:

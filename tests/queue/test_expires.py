@@ -22,7 +22,7 @@ pytestmark = pytest.mark.every_server
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 DAY = timedelta(days=1)
-LIVE = r"\(expires_at is null or expires_at > coalesce\(%\(now\)s, now\(\)\) or attempts > 0\)"
+LIVE = r"\(expires is null or minutehand\.expires_at\(run_at, expires\) > coalesce\(%\(now\)s, now\(\)\) or attempts > 0\)"
 
 
 def late(queue: Queue, **options: Any) -> UUID:
@@ -71,7 +71,7 @@ def test_expired_job_is_not_chosen(queue: Queue, tenant: str | None) -> None:
     assert [job.id for job in queue.take(5)] == others[1:]
 
 
-@pytest.mark.fault("claim", r"j\.expires_at > clock_timestamp\(\)", "true")
+@pytest.mark.fault("claim", r"minutehand\.expires_at\(j\.run_at, j\.expires\) > clock_timestamp\(\)", "true")
 def test_offer_that_is_claimed_too_late_expires(queue: Queue) -> None:
     job_id = queue.enqueue(expires=LONG)
     offers = queue.offer()
@@ -83,7 +83,7 @@ def test_offer_that_is_claimed_too_late_expires(queue: Queue) -> None:
     assert (row.state, row.attempts, row.error and row.error["type"]) == ("expired", 0, "Expired")
 
 
-@pytest.mark.fault("take", r"then j\.expires_at - clock_timestamp\(\) end", "then null::interval end")
+@pytest.mark.fault("take", r"then minutehand\.expires_at\(j\.run_at, j\.expires\) - clock_timestamp\(\) end", "then null::interval end")
 def test_job_that_expires_in_a_chunk_does_not_begin(queue: Queue) -> None:
     queue.enqueue(priority=9)
     second = queue.enqueue(expires=LONG)
@@ -102,7 +102,7 @@ def test_job_that_expires_in_a_chunk_does_not_begin(queue: Queue) -> None:
     assert queue.row(second).state == "expired"
 
 
-@pytest.mark.fault("claim", r"then j\.expires_at - clock_timestamp\(\) end", "then null::interval end")
+@pytest.mark.fault("claim", r"then minutehand\.expires_at\(j\.run_at, j\.expires\) - clock_timestamp\(\) end", "then null::interval end")
 def test_claimed_job_knows_when_it_expires(queue: Queue) -> None:
     queue.enqueue(expires=LONG)
     (job,) = queue.claim(*queue.offer())

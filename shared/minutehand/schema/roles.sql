@@ -34,7 +34,7 @@ as $$
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant', 'select', 'jobs jobs_live batches controls schedules firings', null),
-        ('worker operator tenant', 'execute', 'state busy busy_alike bounds_job control_states group_state next_start batch_progress awaited_by copy_of save_schedule pause_schedule remove_schedule
+        ('worker operator tenant', 'execute', 'state busy busy_alike bounds_job control_states group_state next_start expires_at batch_progress awaited_by copy_of save_schedule pause_schedule remove_schedule
                                                replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant', 'select', 'attempts events uniques audit history history_counted', null),

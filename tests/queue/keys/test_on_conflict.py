@@ -159,7 +159,9 @@ def test_failed_job_is_superseded_by_the_upcoming_job_of_its_key(queue: Queue) -
 
 
 @pytest.mark.fault(
-    "functions/enqueue", "or j.attempts = 0 and j.expires_at <= moment", "or j.expires_at <= moment"
+    "functions/enqueue",
+    r"or j.attempts = 0 and minutehand.expires_at\(j.run_at, j.expires\) <= moment",
+    r"or minutehand.expires_at(j.run_at, j.expires) <= moment",
 )
 def test_retrying_job_keeps_its_key_after_its_expiry(queue: Queue) -> None:
     job = queue.claimed(key="report", expires=LONG)

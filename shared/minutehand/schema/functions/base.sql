@@ -96,6 +96,13 @@ exception
 end
 $$;
 
+-- Returns when a job that has not started expires. The sum does not depend on the session's time zone, so that it has an index.
+create or replace function minutehand.expires_at(run_at timestamptz, expires interval) returns timestamptz
+language sql immutable parallel safe
+as $$
+    select ((run_at at time zone 'UTC') + expires) at time zone 'UTC'
+$$;
+
 -- Returns the role that the session acts as, even inside a security definer function.
 create or replace function minutehand.session_role() returns name
 language plpgsql stable parallel safe

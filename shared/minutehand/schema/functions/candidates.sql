@@ -30,11 +30,12 @@ $$;
 
 -- Whether a due job may be offered or taken.
 create or replace function minutehand.may_start(
-    attempts integer, max_attempts integer, cancelling text, expires_at timestamptz, moment timestamptz
+    attempts integer, max_attempts integer, cancelling text, run_at timestamptz, expires interval, moment timestamptz
 ) returns boolean
 language sql immutable parallel safe
 as $$
-    select attempts < max_attempts and cancelling is null and (expires_at is null or expires_at > moment or attempts > 0)
+    select attempts < max_attempts and cancelling is null
+           and (expires is null or minutehand.expires_at(run_at, expires) > moment or attempts > 0)
 $$;
 
 -- Returns the names of the scopes that name more than one of the three, or a key, and apply to a job. The tenant `-` is that of
@@ -158,7 +159,7 @@ as $$
                     order by j.visible, j.id
                     limit s.head + cardinality(tried)) r
             where (s.whole or r.tenant = '') and r.group is null
-              and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+              and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
               and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), s.kinds, s.tenants, s.others)
               and r.id not in (select unnest(tried))
             limit s.most) j
@@ -174,7 +175,7 @@ as $$
                       and j.visible >= s.floor and j.visible <= moment
                     order by j.visible, j.id
                     limit s.head + cardinality(tried)) r
-            where r.group is null and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+            where r.group is null and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
               and minutehand.has_room(s.part, r.kind, coalesce(r.key, ''), s.kinds, null, s.others)
               and r.id not in (select unnest(tried))
             limit s.most) j

@@ -128,7 +128,7 @@ begin
                select
                  from minutehand.jobs_live j
                 where j.id = f.id and j.visible <= moment
-                  and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
+                  and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.run_at, j.expires, moment)
                 limit 1
                   for update skip locked) j
          limit room

@@ -186,25 +186,25 @@ begin
             do update set kind = excluded.kind, "group" = excluded.group, payload = excluded.payload, headers = excluded.headers,
                           -- A debounced job is postponed until `latest` at most. After that it stays where it is,
                           -- and so does its offer; otherwise endless enqueues would withdraw every offer.
-                          run_at = least(excluded.run_at, minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest)),
-                          visible = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp()
+                          run_at = least(excluded.run_at, minutehand.kept_latest(j, moment, excluded.latest)),
+                          visible = case when minutehand.kept_latest(j, moment, excluded.latest) <= clock_timestamp()
                                          then case when (j.kind, j.group) is not distinct from (excluded.kind, excluded.group)
                                                    then j.visible else clock_timestamp() end
-                                         else least(excluded.run_at, minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest)) end,
-                          ack = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp()
+                                         else least(excluded.run_at, minutehand.kept_latest(j, moment, excluded.latest)) end,
+                          ack = case when minutehand.kept_latest(j, moment, excluded.latest) <= clock_timestamp()
                                      and (j.kind, j.group) is not distinct from (excluded.kind, excluded.group) then j.ack end,
-                          prior = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp()
+                          prior = case when minutehand.kept_latest(j, moment, excluded.latest) <= clock_timestamp()
                                      and (j.kind, j.group) is not distinct from (excluded.kind, excluded.group) then j.prior end,
-                          offered = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp()
+                          offered = case when minutehand.kept_latest(j, moment, excluded.latest) <= clock_timestamp()
                                      and (j.kind, j.group) is not distinct from (excluded.kind, excluded.group) then j.offered end,
-                          latest = coalesce(minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest), excluded.latest),
+                          latest = coalesce(minutehand.kept_latest(j, moment, excluded.latest), excluded.latest),
                           priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
                           timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
                           cancelled = false, cancelling = null, every = excluded.every, zone = excluded.zone,
                           nominal = excluded.nominal, schedule = excluded.schedule, personal = excluded.personal,
                           expires = excluded.expires, on_dead = excluded.on_dead, enqueued_by = excluded.enqueued_by
              -- A job that has expired no longer holds its key.
-             where (put_all.on_conflict = 'replace' or j.attempts = 0 and j.expires_at <= moment)
+             where (put_all.on_conflict = 'replace' or j.attempts = 0 and minutehand.expires_at(j.run_at, j.expires) <= moment)
                -- An identical item writes nothing, and the job's offer stays valid.
                and (j.attempts > 0 or j.cancelling is not null
                     or (j.run_at, j.visible, j.kind, j.group, j.payload::text, minutehand.without_trace(j.headers), j.priority, j.max_attempts, j.retry, j.timeout,

@@ -158,7 +158,7 @@ as $$
                             order by l.visible
                             limit 1000) r
                     where o.free and o.on_dead is null
-                      and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+                      and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
                       and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), s.kinds, s.tenants, s.others)
                       and r.id not in (select unnest(tried))
                     limit x.width)
@@ -174,7 +174,7 @@ as $$
                             order by l.run_at, l.id
                             limit 1) r
                     where o.free and o.on_dead is not null and r.priority = s.priority and r.visible <= moment
-                      and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+                      and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
                       and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), s.kinds, s.tenants, s.others)
                       and r.id not in (select unnest(tried)))) j on true
             where j.id is not null or d.step in (steps, 2 * steps)

@@ -146,8 +146,8 @@ end
 $$;
 
 -- Returns the latest time to which a debounced job that has neither started nor expired may be postponed.
-create or replace function minutehand.kept_latest(attempts integer, wanted boolean, latest timestamptz, new_latest timestamptz) returns timestamptz
+create or replace function minutehand.kept_latest(job minutehand.jobs_live, moment timestamptz, new_latest timestamptz) returns timestamptz
 language sql immutable
 as $$
-    select case when new_latest is not null and attempts = 0 and wanted is not false then latest end
+    select case when new_latest is not null and job.attempts = 0 and (minutehand.expires_at(job.run_at, job.expires) > moment) is not false then job.latest end
 $$;

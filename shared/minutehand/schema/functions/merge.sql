@@ -66,7 +66,7 @@ returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)
 language sql volatile
 as $$
     with target as (
-        select j.id, minutehand.kept_latest(j.attempts, j.expires_at > clock_timestamp(), j.latest, clock_timestamp() + item.debounce_max) as latest
+        select j.id, minutehand.kept_latest(j, clock_timestamp(), clock_timestamp() + item.debounce_max) as latest
           from minutehand.jobs_live j
          where j.id = into_job
     ), moved as (

@@ -64,7 +64,7 @@ as $$
            select j.id, j.visible, j.kind::text, j.timeout::interval, coalesce(j.claimed, j.lapsed) is not null as alone
              from minutehand.jobs_live j
             where j.queue = l.queue and j.priority = l.priority and j.visible >= l.floor and j.visible <= moment
-              and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
+              and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.run_at, j.expires, moment)
             order by j.visible
             limit most) j
      where l.queue = of_queue and most > 0

@@ -103,7 +103,7 @@ begin
                                and j.visible >= greatest(visit_tenants.floor, v.seen) and j.visible <= moment
                              order by j.visible, j.id
                              limit minutehand.scan_rows('part')) r
-                where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+                where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
                   and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), (full_scope).kinds, null, (full_scope).others)
                   and (r.group is null or ((full_scope).others ?| minutehand.group_scopes(v.tenant, r.group)) is not true)) as open
           from minutehand.turn_order(in_queue, with_priority, floor, most, moment, full_scope) v

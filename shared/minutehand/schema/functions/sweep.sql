@@ -26,7 +26,7 @@ begin
     if of_part = '' then
         select array_agg(row(r.id, in_queue, with_priority, r.visible, r.tenant, r.kind, coalesce(r.key, ''), null, '')::minutehand.candidate)
                filter (where (is_whole or r.tenant = '') and r.group is null
-                         and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+                         and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
                          and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), kinds, tenants, others)
                          and r.id <> all (tried)) as jobs,
                count(*) as rows, (array_agg(r.visible))[count(*)] as visible, (array_agg(r.id))[count(*)] as id
@@ -40,7 +40,7 @@ begin
                 limit rows) r;
     else
         select array_agg(row(r.id, in_queue, with_priority, r.visible, of_part, r.kind, coalesce(r.key, ''), null, '')::minutehand.candidate)
-               filter (where r.group is null and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+               filter (where r.group is null and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
                          and minutehand.has_room(of_part, r.kind, coalesce(r.key, ''), kinds, null, others)
                          and r.id <> all (tried)) as jobs,
                count(*) as rows, (array_agg(r.visible))[count(*)] as visible, (array_agg(r.id))[count(*)] as id
@@ -90,7 +90,7 @@ as $$
            ''::text
       from newest n
      where ((stream).whole or n.tenant = (stream).part) and n.group is null
-       and minutehand.may_start(n.attempts, n.max_attempts, n.cancelling, n.expires_at, moment)
+       and minutehand.may_start(n.attempts, n.max_attempts, n.cancelling, n.run_at, n.expires, moment)
        and minutehand.has_room(n.tenant, n.kind, coalesce(n.key, ''), full_scope.kinds, full_scope.tenants, full_scope.others) and n.id <> all (tried)
      order by n.visible, n.id
      limit most

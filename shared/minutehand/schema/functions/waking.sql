@@ -77,7 +77,7 @@ begin
     return array(select j.id
                    from minutehand.jobs_live j
                   where j.id = any (ids) and scope in ('', j.tenant) and j.visible <= now()
-                    and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, now()));
+                    and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.run_at, j.expires, now()));
 end
 $$;
 

@@ -121,8 +121,7 @@ create table minutehand.jobs (
     -- How long after run_at a job that has not started is still wanted.
     expires      minutehand.expires,
     -- The job to create if this one dies, as an item of enqueue_all.
-    on_dead      minutehand.on_dead,
-    expires_at   timestamptz generated always as (((run_at at time zone 'UTC') + expires) at time zone 'UTC') stored
+    on_dead      minutehand.on_dead
 ) partition by list ((deleted is null));
 
 create table minutehand.jobs_live partition of minutehand.jobs for values in (true)
@@ -149,7 +148,10 @@ create index jobs_live_claimed on minutehand.jobs_live (queue, key, tenant) wher
 -- that a bounded scan can go on among many jobs of one moment.
 create index jobs_live_tenant on minutehand.jobs_live (queue, priority, tenant, visible, id) where tenant <> '';
 create index jobs_live_cancelling on minutehand.jobs_live (visible) where cancelling is not null;
-create index jobs_live_expiring on minutehand.jobs_live (expires_at) where expires_at is not null and attempts = 0;
+-- minutehand.expires_at(), written out, so that a writer needs no right to call it. It is not a generated column: Postgres would
+-- parse its expression again for each row that is updated, which took an eighth of the time of a take and a finish.
+create index jobs_live_expiring on minutehand.jobs_live ((((run_at at time zone 'UTC') + expires) at time zone 'UTC'))
+    where expires is not null and attempts = 0;
 
 create table minutehand.jobs_done partition of minutehand.jobs for values in (false) partition by range (deleted);
 alter table minutehand.jobs_done add primary key (id, deleted);

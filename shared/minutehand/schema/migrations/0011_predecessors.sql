@@ -6,15 +6,17 @@
 --
 -- A job that waits is visible far in the future.
 
-alter table minutehand.jobs add column after uuid[] constraint after_fits check (cardinality(after) <= 100);
+-- Domains, because each statement that writes a job would parse constraints of the table again.
+create domain minutehand.predecessors as uuid[] constraint after_fits check (cardinality(value) <= 100);
+create domain minutehand.after_failure as text
+    constraint after_failure_is_known check (value in ('cancel', 'run', 'wait'));
+alter table minutehand.jobs add column after minutehand.predecessors;
 -- Null without predecessors.
-alter table minutehand.jobs add column after_failure text
-    constraint after_failure_is_known check (after_failure in ('cancel', 'run', 'wait'));
+alter table minutehand.jobs add column after_failure minutehand.after_failure;
 -- Whether its end must look for successors; see functions/predecessors.sql.
 alter table minutehand.jobs add column awaited boolean not null default false;
-alter table minutehand.new_jobs add column after uuid[] constraint after_fits check (cardinality(after) <= 100);
-alter table minutehand.new_jobs add column after_failure text
-    constraint after_failure_is_known check (after_failure in ('cancel', 'run', 'wait'));
+alter table minutehand.new_jobs add column after minutehand.predecessors;
+alter table minutehand.new_jobs add column after_failure minutehand.after_failure;
 
 create table minutehand.waits (
     predecessor uuid not null,

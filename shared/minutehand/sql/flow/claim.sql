@@ -8,9 +8,10 @@ update minutehand.jobs_live j
        attempts = j.attempts + 1, visible = clock_timestamp() + least(%(lease)s, j.timeout) + %(grace)s
   from unnest(%(ids)s::uuid[], %(acks)s::uuid[]) as o (id, ack)
  where j.id = any (%(ids)s::uuid[]) and j.id = o.id and j.ack = o.ack and (j.claimed is null or j.offered > j.claimed)
-   and (j.expires_at is null or j.expires_at > clock_timestamp() or j.attempts > 0)
+   and (j.expires is null or minutehand.expires_at(j.run_at, j.expires) > clock_timestamp() or j.attempts > 0)
    and (j.visible > clock_timestamp() or j.group is null and not exists (select from minutehand.controls where max_running is not null))
 returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
           j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule, j.batch, j.after,
-          case when j.attempts = 1 then j.expires_at - clock_timestamp() end as start_within, j.result as stored_result,
+          case when j.attempts = 1 and j.expires is not null then minutehand.expires_at(j.run_at, j.expires) - clock_timestamp() end as start_within,
+          j.result as stored_result,
           case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end

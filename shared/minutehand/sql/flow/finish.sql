@@ -4,14 +4,17 @@
 with ended as (
     update minutehand.jobs j
        set deleted = clock_timestamp(), failed = e.outcome <> 'done', cancelled = e.outcome = 'cancelled', version = %(version)s,
-           awaited = j.awaited or exists (select from minutehand.waits w where w.predecessor = j.id),
+           -- The first condition is evaluated once: only where jobs have waited for others, each job is looked up.
+           awaited = j.awaited or (select pg_relation_size('minutehand.waits') > 0)
+                                  and exists (select from minutehand.waits w where w.predecessor = j.id),
            result = coalesce(e.result::minutehand.result, case when e.outcome <> 'done' then j.result end),
            error = coalesce(e.error::minutehand.error, j.error)
       -- A list that is null stands for nulls.
       from unnest(%(ids)s::uuid[], %(acks)s::uuid[], %(outcomes)s::text[], %(seconds)s::float8[], %(results)s::text[],
                   %(errors)s::text[], %(nexts)s::timestamptz[], %(holds)s::interval[])
            as e (id, ack, outcome, seconds, result, error, next, hold)
-     where j.deleted is null and j.id = any (%(ids)s::uuid[]) and j.id = e.id and e.ack in (j.ack, j.prior)
+     -- A subquery hides the number of ids from the planner. Otherwise a prepared statement would be planned each time for one job.
+     where j.deleted is null and j.id = any ((select %(ids)s::uuid[])::uuid[]) and j.id = e.id and e.ack in (j.ack, j.prior)
     returning j.id, j.tenant, j.queue, j.kind, j.attempts, j.deleted, j.cancelling, j.error, j.batch, j.group, j.awaited, e.outcome, e.seconds, e.next, e.hold,
               e.error as own_error, e.result as own_result
 ), history as (

@@ -32,7 +32,7 @@ with busy as materialized (
              from minutehand.jobs_live
             where queue = l.queue and priority = l.priority
               and visible >= l.floor and visible <= coalesce(%(now)s, now()) and attempts < max_attempts
-              and cancelling is null and (expires_at is null or expires_at > coalesce(%(now)s, now()) or attempts > 0)
+              and cancelling is null and (expires is null or minutehand.expires_at(run_at, expires) > coalesce(%(now)s, now()) or attempts > 0)
             order by visible
             limit (select room from room)) j
      where not (select yes from controlled)
@@ -54,7 +54,7 @@ with busy as materialized (
              from minutehand.jobs_live
             where queue = s.queue and priority = s.priority
               and visible >= s.floor and visible <= coalesce(%(now)s, now()) and attempts < max_attempts
-              and cancelling is null and (expires_at is null or expires_at > coalesce(%(now)s, now()) or attempts > 0)
+              and cancelling is null and (expires is null or minutehand.expires_at(run_at, expires) > coalesce(%(now)s, now()) or attempts > 0)
             order by visible
             limit s.jobs
               for update skip locked) j

@@ -9,7 +9,8 @@ with back as (
       from unnest(%(ids)s::uuid[], %(acks)s::uuid[], %(outcomes)s::text[], %(seconds)s::float8[], %(results)s::text[],
                   %(errors)s::text[], %(delays)s::interval[], %(refunds)s::integer[], %(holds)s::interval[])
            as e (id, ack, outcome, seconds, result, error, delay, refund, hold)
-     where j.id = any (%(ids)s::uuid[]) and j.id = e.id and e.ack in (j.ack, j.prior) and j.cancelling is null
+     -- The subquery is explained in finish.sql.
+     where j.id = any ((select %(ids)s::uuid[])::uuid[]) and j.id = e.id and e.ack in (j.ack, j.prior) and j.cancelling is null
     returning j.id, j.tenant, j.queue, j.kind, j.attempts + e.refund as attempt, j.visible, clock_timestamp() as ended, j.group, e.outcome, e.seconds, e.hold,
               e.error as own_error, e.result as own_result,
               case when j.key is not null then minutehand.refuse_superseded(j.id) end

@@ -21,7 +21,7 @@ with slot as materialized (
              from minutehand.jobs_live
             where queue = l.queue and priority = l.priority
               and visible >= l.floor and visible <= coalesce(%(now)s, now()) and attempts < max_attempts
-              and cancelling is null and (expires_at is null or expires_at > coalesce(%(now)s, now()) or attempts > 0)
+              and cancelling is null and (expires is null or minutehand.expires_at(run_at, expires) > coalesce(%(now)s, now()) or attempts > 0)
             order by visible
             -- A subquery hides the limit from the planner, which would sort what looks like few rows.
             limit (select count from slot)
@@ -68,5 +68,6 @@ update minutehand.jobs_live j
                      from (select array(select id from placed where place = 1 or not (alone or first_alone)) as ids) taken)::uuid[])
 returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
           j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule, j.batch, j.after,
-          case when j.attempts = 1 then j.expires_at - clock_timestamp() end as start_within, j.result as stored_result,
+          case when j.attempts = 1 and j.expires is not null then minutehand.expires_at(j.run_at, j.expires) - clock_timestamp() end as start_within,
+          j.result as stored_result,
           case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end

@@ -7,6 +7,6 @@
  union all
 (select 'expire', id, every, zone, coalesce(nominal, run_at), coalesce(%(now)s, clock_timestamp())
    from minutehand.jobs_live
-  where expires_at is not null and attempts = 0 and expires_at <= coalesce(%(now)s, now()) and every is not null
-  order by expires_at
+  where expires is not null and attempts = 0 and minutehand.expires_at(run_at, expires) <= coalesce(%(now)s, now()) and every is not null
+  order by minutehand.expires_at(run_at, expires)
   limit %(limit)s)

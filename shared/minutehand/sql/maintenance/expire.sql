@@ -4,9 +4,9 @@
 with late as materialized (
     select id
       from minutehand.jobs_live
-     where expires_at is not null and attempts = 0 and expires_at <= coalesce(%(now)s, now())
+     where expires is not null and attempts = 0 and minutehand.expires_at(run_at, expires) <= coalesce(%(now)s, now())
        and (every is null or id = any (%(ids)s::uuid[]))
-     order by expires_at
+     order by minutehand.expires_at(run_at, expires)
      limit %(limit)s
        for update skip locked
 ), expired as (

@@ -12,7 +12,7 @@ select coalesce((select waiter = %(waiter)s from minutehand.waiting), false) as 
                         from minutehand.jobs_live
                        where queue = l.queue and priority = l.priority and visible >= l.floor and visible <= now()
                          and attempts < max_attempts and cancelling is null
-                         and (expires_at is null or expires_at > now() or attempts > 0)
+                         and (expires is null or minutehand.expires_at(run_at, expires) > now() or attempts > 0)
                        limit 1) j) as due,
        (select count(*)
           from (select

@@ -59,7 +59,7 @@ with clock as materialized (
 )
 select clock.now,
        least((select min(needed) from job),
-             (select min(expires_at) from minutehand.jobs_live where expires_at is not null and attempts = 0),
+             (select min(minutehand.expires_at(run_at, expires)) from minutehand.jobs_live where expires is not null and attempts = 0),
              (select min(wake) from minutehand.schedules where not paused and wake is not null),
              (select min(until) from minutehand.controls where paused and until > clock.now),
              (select clock.now where exists (select from minutehand.batch_checks) or exists (select from minutehand.predecessor_checks))) as needed,

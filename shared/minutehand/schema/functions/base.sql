@@ -96,7 +96,8 @@ exception
 end
 $$;
 
--- Returns when a job that has not started expires. The sum does not depend on the session's time zone, so that it has an index.
+-- Returns when a job that has not started expires. The sum does not depend on the session's time zone, so that it can be indexed. The
+-- index has its text and not its name, so that writers need no right to call it.
 create or replace function minutehand.expires_at(run_at timestamptz, expires interval) returns timestamptz
 language sql immutable parallel safe
 as $$

@@ -15,8 +15,9 @@ alter table minutehand.jobs add column after minutehand.predecessors;
 alter table minutehand.jobs add column after_failure minutehand.after_failure;
 -- Whether its end must look for successors; see functions/predecessors.sql.
 alter table minutehand.jobs add column awaited boolean not null default false;
-alter table minutehand.new_jobs add column after minutehand.predecessors;
-alter table minutehand.new_jobs add column after_failure minutehand.after_failure;
+alter table minutehand.new_jobs add column after uuid[] constraint after_fits check (cardinality(after) <= 100);
+alter table minutehand.new_jobs add column after_failure text
+    constraint after_failure_is_known check (after_failure in ('cancel', 'run', 'wait'));
 
 create table minutehand.waits (
     predecessor uuid not null,

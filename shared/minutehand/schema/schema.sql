@@ -2,6 +2,9 @@
 
 CREATE SCHEMA minutehand;
 
+CREATE DOMAIN minutehand.after_failure AS text
+	CONSTRAINT after_failure_is_known CHECK ((VALUE = ANY (ARRAY['cancel'::text, 'run'::text, 'wait'::text])));
+
 CREATE DOMAIN minutehand.job_group AS text
 	CONSTRAINT group_fits CHECK (((octet_length(VALUE) >= 1) AND (octet_length(VALUE) <= 1024)));
 
@@ -172,6 +175,9 @@ CREATE DOMAIN minutehand.on_dead AS json
 
 CREATE DOMAIN minutehand.payload AS json
 	CONSTRAINT payload_fits CHECK (((octet_length((VALUE)::text) <= 67108864) OR minutehand.too_large('payload'::text, (octet_length((VALUE)::text))::bigint, (67108864)::bigint, 'bytes'::text)));
+
+CREATE DOMAIN minutehand.predecessors AS uuid[]
+	CONSTRAINT after_fits CHECK ((cardinality(VALUE) <= 100));
 
 CREATE DOMAIN minutehand.priority AS integer
 	CONSTRAINT priority_is_0_to_9 CHECK (((VALUE >= 0) AND (VALUE <= 9)));
@@ -979,14 +985,11 @@ CREATE TABLE minutehand.jobs (
     enqueued_by minutehand.label,
     expires minutehand.expires,
     on_dead minutehand.on_dead,
-    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED,
     "group" minutehand.job_group,
     batch uuid,
-    after uuid[],
-    after_failure text,
-    awaited boolean DEFAULT false NOT NULL,
-    CONSTRAINT after_failure_is_known CHECK ((after_failure = ANY (ARRAY['cancel'::text, 'run'::text, 'wait'::text]))),
-    CONSTRAINT after_fits CHECK ((cardinality(after) <= 100))
+    after minutehand.predecessors,
+    after_failure minutehand.after_failure,
+    awaited boolean DEFAULT false NOT NULL
 )
 PARTITION BY LIST (((deleted IS NULL)));
 
@@ -1027,14 +1030,11 @@ CREATE TABLE minutehand.jobs_live (
     enqueued_by minutehand.label,
     expires minutehand.expires,
     on_dead minutehand.on_dead,
-    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED,
     "group" minutehand.job_group,
     batch uuid,
-    after uuid[],
-    after_failure text,
-    awaited boolean DEFAULT false CONSTRAINT jobs_awaited_not_null NOT NULL,
-    CONSTRAINT after_failure_is_known CHECK ((after_failure = ANY (ARRAY['cancel'::text, 'run'::text, 'wait'::text]))),
-    CONSTRAINT after_fits CHECK ((cardinality(after) <= 100))
+    after minutehand.predecessors,
+    after_failure minutehand.after_failure,
+    awaited boolean DEFAULT false CONSTRAINT jobs_awaited_not_null NOT NULL
 )
 WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_analyze_scale_factor='0.05', autovacuum_analyze_threshold='5000');
 
@@ -1310,7 +1310,7 @@ begin
                select
                  from minutehand.jobs_live j
                 where j.id = f.id and j.visible <= moment
-                  and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
+                  and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.run_at, j.expires, moment)
                 limit 1
                   for update skip locked) j
          limit room
@@ -2038,7 +2038,7 @@ begin
     return array(select j.id
                    from minutehand.jobs_live j
                   where j.id = any (ids) and scope in ('', j.tenant) and j.visible <= now()
-                    and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, now()));
+                    and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.run_at, j.expires, now()));
 end
 $$;
 
@@ -2448,6 +2448,12 @@ exception
 end
 $_$;
 
+CREATE FUNCTION minutehand.expires_at(run_at timestamp with time zone, expires interval) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select ((run_at at time zone 'UTC') + expires) at time zone 'UTC'
+$$;
+
 CREATE FUNCTION minutehand.failed_in(of_batch uuid, after uuid, max_jobs integer) RETURNS SETOF uuid
     LANGUAGE sql STABLE ROWS 100
     AS $$
@@ -2783,7 +2789,7 @@ CREATE FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minute
                             order by l.visible
                             limit 1000) r
                     where o.free and o.on_dead is null
-                      and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+                      and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
                       and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), s.kinds, s.tenants, s.others)
                       and r.id not in (select unnest(tried))
                     limit x.width)
@@ -2799,7 +2805,7 @@ CREATE FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minute
                             order by l.run_at, l.id
                             limit 1) r
                     where o.free and o.on_dead is not null and r.priority = s.priority and r.visible <= moment
-                      and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+                      and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
                       and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), s.kinds, s.tenants, s.others)
                       and r.id not in (select unnest(tried)))) j on true
             where j.id is not null or d.step in (steps, 2 * steps)
@@ -2912,7 +2918,7 @@ CREATE FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp w
                     order by j.visible, j.id
                     limit s.head + cardinality(tried)) r
             where (s.whole or r.tenant = '') and r.group is null
-              and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+              and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
               and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), s.kinds, s.tenants, s.others)
               and r.id not in (select unnest(tried))
             limit s.most) j
@@ -2928,7 +2934,7 @@ CREATE FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp w
                       and j.visible >= s.floor and j.visible <= moment
                     order by j.visible, j.id
                     limit s.head + cardinality(tried)) r
-            where r.group is null and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+            where r.group is null and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
               and minutehand.has_room(s.part, r.kind, coalesce(r.key, ''), s.kinds, null, s.others)
               and r.id not in (select unnest(tried))
             limit s.most) j
@@ -3108,10 +3114,10 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.kept_latest(attempts integer, wanted boolean, latest timestamp with time zone, new_latest timestamp with time zone) RETURNS timestamp with time zone
+CREATE FUNCTION minutehand.kept_latest(job minutehand.jobs_live, moment timestamp with time zone, new_latest timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql IMMUTABLE
     AS $$
-    select case when new_latest is not null and attempts = 0 and wanted is not false then latest end
+    select case when new_latest is not null and job.attempts = 0 and (minutehand.expires_at(job.run_at, job.expires) > moment) is not false then job.latest end
 $$;
 
 CREATE FUNCTION minutehand.key_of(VARIADIC parts text[]) RETURNS text
@@ -3345,17 +3351,18 @@ CREATE FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) RETURNS bo
        and (filter ->> 'payload' is null or minutehand.payload_matches(job.payload, (filter ->> 'payload')::jsonpath))
 $$;
 
-CREATE FUNCTION minutehand.may_start(attempts integer, max_attempts integer, cancelling text, expires_at timestamp with time zone, moment timestamp with time zone) RETURNS boolean
+CREATE FUNCTION minutehand.may_start(attempts integer, max_attempts integer, cancelling text, run_at timestamp with time zone, expires interval, moment timestamp with time zone) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
-    select attempts < max_attempts and cancelling is null and (expires_at is null or expires_at > moment or attempts > 0)
+    select attempts < max_attempts and cancelling is null
+           and (expires is null or minutehand.expires_at(run_at, expires) > moment or attempts > 0)
 $$;
 
 CREATE FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_jobs) RETURNS TABLE(ordinal bigint, id uuid, outcome text, visible timestamp with time zone)
     LANGUAGE sql
     AS $$
     with target as (
-        select j.id, minutehand.kept_latest(j.attempts, j.expires_at > clock_timestamp(), j.latest, clock_timestamp() + item.debounce_max) as latest
+        select j.id, minutehand.kept_latest(j, clock_timestamp(), clock_timestamp() + item.debounce_max) as latest
           from minutehand.jobs_live j
          where j.id = into_job
     ), moved as (
@@ -3458,7 +3465,7 @@ CREATE FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp
            select j.id, j.visible, j.kind::text, j.timeout::interval, coalesce(j.claimed, j.lapsed) is not null as alone
              from minutehand.jobs_live j
             where j.queue = l.queue and j.priority = l.priority and j.visible >= l.floor and j.visible <= moment
-              and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
+              and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.run_at, j.expires, moment)
             order by j.visible
             limit most) j
      where l.queue = of_queue and most > 0
@@ -3766,7 +3773,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant', 'select', 'jobs jobs_live batches controls schedules firings', null),
-        ('worker operator tenant', 'execute', 'state busy busy_alike bounds_job control_states group_state next_start batch_progress awaited_by copy_of save_schedule pause_schedule remove_schedule
+        ('worker operator tenant', 'execute', 'state busy busy_alike bounds_job control_states group_state next_start expires_at batch_progress awaited_by copy_of save_schedule pause_schedule remove_schedule
                                                replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant', 'select', 'attempts events uniques audit history history_counted', null),
@@ -3982,25 +3989,25 @@ begin
             do update set kind = excluded.kind, "group" = excluded.group, payload = excluded.payload, headers = excluded.headers,
                           -- A debounced job is postponed until `latest` at most. After that it stays where it is,
                           -- and so does its offer; otherwise endless enqueues would withdraw every offer.
-                          run_at = least(excluded.run_at, minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest)),
-                          visible = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp()
+                          run_at = least(excluded.run_at, minutehand.kept_latest(j, moment, excluded.latest)),
+                          visible = case when minutehand.kept_latest(j, moment, excluded.latest) <= clock_timestamp()
                                          then case when (j.kind, j.group) is not distinct from (excluded.kind, excluded.group)
                                                    then j.visible else clock_timestamp() end
-                                         else least(excluded.run_at, minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest)) end,
-                          ack = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp()
+                                         else least(excluded.run_at, minutehand.kept_latest(j, moment, excluded.latest)) end,
+                          ack = case when minutehand.kept_latest(j, moment, excluded.latest) <= clock_timestamp()
                                      and (j.kind, j.group) is not distinct from (excluded.kind, excluded.group) then j.ack end,
-                          prior = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp()
+                          prior = case when minutehand.kept_latest(j, moment, excluded.latest) <= clock_timestamp()
                                      and (j.kind, j.group) is not distinct from (excluded.kind, excluded.group) then j.prior end,
-                          offered = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp()
+                          offered = case when minutehand.kept_latest(j, moment, excluded.latest) <= clock_timestamp()
                                      and (j.kind, j.group) is not distinct from (excluded.kind, excluded.group) then j.offered end,
-                          latest = coalesce(minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest), excluded.latest),
+                          latest = coalesce(minutehand.kept_latest(j, moment, excluded.latest), excluded.latest),
                           priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
                           timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
                           cancelled = false, cancelling = null, every = excluded.every, zone = excluded.zone,
                           nominal = excluded.nominal, schedule = excluded.schedule, personal = excluded.personal,
                           expires = excluded.expires, on_dead = excluded.on_dead, enqueued_by = excluded.enqueued_by
              -- A job that has expired no longer holds its key.
-             where (put_all.on_conflict = 'replace' or j.attempts = 0 and j.expires_at <= moment)
+             where (put_all.on_conflict = 'replace' or j.attempts = 0 and minutehand.expires_at(j.run_at, j.expires) <= moment)
                -- An identical item writes nothing, and the job's offer stays valid.
                and (j.attempts > 0 or j.cancelling is not null
                     or (j.run_at, j.visible, j.kind, j.group, j.payload::text, minutehand.without_trace(j.headers), j.priority, j.max_attempts, j.retry, j.timeout,
@@ -4171,7 +4178,7 @@ CREATE FUNCTION minutehand.read_end(stream minutehand.stream, moment timestamp w
            ''::text
       from newest n
      where ((stream).whole or n.tenant = (stream).part) and n.group is null
-       and minutehand.may_start(n.attempts, n.max_attempts, n.cancelling, n.expires_at, moment)
+       and minutehand.may_start(n.attempts, n.max_attempts, n.cancelling, n.run_at, n.expires, moment)
        and minutehand.has_room(n.tenant, n.kind, coalesce(n.key, ''), full_scope.kinds, full_scope.tenants, full_scope.others) and n.id <> all (tried)
      order by n.visible, n.id
      limit most
@@ -4194,7 +4201,7 @@ begin
     if of_part = '' then
         select array_agg(row(r.id, in_queue, with_priority, r.visible, r.tenant, r.kind, coalesce(r.key, ''), null, '')::minutehand.candidate)
                filter (where (is_whole or r.tenant = '') and r.group is null
-                         and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+                         and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
                          and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), kinds, tenants, others)
                          and r.id <> all (tried)) as jobs,
                count(*) as rows, (array_agg(r.visible))[count(*)] as visible, (array_agg(r.id))[count(*)] as id
@@ -4208,7 +4215,7 @@ begin
                 limit rows) r;
     else
         select array_agg(row(r.id, in_queue, with_priority, r.visible, of_part, r.kind, coalesce(r.key, ''), null, '')::minutehand.candidate)
-               filter (where r.group is null and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+               filter (where r.group is null and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
                          and minutehand.has_room(of_part, r.kind, coalesce(r.key, ''), kinds, null, others)
                          and r.id <> all (tried)) as jobs,
                count(*) as rows, (array_agg(r.visible))[count(*)] as visible, (array_agg(r.id))[count(*)] as id
@@ -5463,7 +5470,7 @@ begin
                                and j.visible >= greatest(visit_tenants.floor, v.seen) and j.visible <= moment
                              order by j.visible, j.id
                              limit minutehand.scan_rows('part')) r
-                where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+                where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
                   and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), (full_scope).kinds, null, (full_scope).others)
                   and (r.group is null or ((full_scope).others ?| minutehand.group_scopes(v.tenant, r.group)) is not true)) as open
           from minutehand.turn_order(in_queue, with_priority, floor, most, moment, full_scope) v
@@ -5861,14 +5868,11 @@ CREATE TABLE minutehand.jobs_done (
     enqueued_by minutehand.label,
     expires minutehand.expires,
     on_dead minutehand.on_dead,
-    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED,
     "group" minutehand.job_group,
     batch uuid,
-    after uuid[],
-    after_failure text,
-    awaited boolean DEFAULT false CONSTRAINT jobs_awaited_not_null NOT NULL,
-    CONSTRAINT after_failure_is_known CHECK ((after_failure = ANY (ARRAY['cancel'::text, 'run'::text, 'wait'::text]))),
-    CONSTRAINT after_fits CHECK ((cardinality(after) <= 100))
+    after minutehand.predecessors,
+    after_failure minutehand.after_failure,
+    awaited boolean DEFAULT false CONSTRAINT jobs_awaited_not_null NOT NULL
 )
 PARTITION BY RANGE (deleted);
 
@@ -5909,14 +5913,11 @@ CREATE TABLE minutehand.jobs_done_default (
     enqueued_by minutehand.label,
     expires minutehand.expires,
     on_dead minutehand.on_dead,
-    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED,
     "group" minutehand.job_group,
     batch uuid,
-    after uuid[],
-    after_failure text,
-    awaited boolean DEFAULT false CONSTRAINT jobs_awaited_not_null NOT NULL,
-    CONSTRAINT after_failure_is_known CHECK ((after_failure = ANY (ARRAY['cancel'::text, 'run'::text, 'wait'::text]))),
-    CONSTRAINT after_fits CHECK ((cardinality(after) <= 100))
+    after minutehand.predecessors,
+    after_failure minutehand.after_failure,
+    awaited boolean DEFAULT false CONSTRAINT jobs_awaited_not_null NOT NULL
 );
 
 CREATE TABLE minutehand.kept_days (
@@ -6377,7 +6378,7 @@ CREATE INDEX jobs_live_claimed ON minutehand.jobs_live USING btree (queue, key, 
 
 CREATE INDEX jobs_live_due ON minutehand.jobs_live USING btree (queue, priority, visible, id);
 
-CREATE INDEX jobs_live_expiring ON minutehand.jobs_live USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (attempts = 0));
+CREATE INDEX jobs_live_expiring ON minutehand.jobs_live USING btree ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) WHERE ((expires IS NOT NULL) AND (attempts = 0));
 
 CREATE INDEX jobs_live_group ON minutehand.jobs_live USING btree (queue, priority, tenant, "group", visible) WHERE ("group" IS NOT NULL);
 
@@ -6441,7 +6442,7 @@ CREATE TRIGGER block_group AFTER INSERT ON minutehand.jobs_done FOR EACH ROW WHE
 
 CREATE TRIGGER clear_personal BEFORE INSERT ON minutehand.jobs_done FOR EACH ROW WHEN (new.personal) EXECUTE FUNCTION minutehand.clear_personal();
 
-CREATE TRIGGER end_waits AFTER DELETE ON minutehand.jobs_live FOR EACH ROW WHEN ((old.after_failure = 'wait'::text)) EXECUTE FUNCTION minutehand.end_waits();
+CREATE TRIGGER end_waits AFTER DELETE ON minutehand.jobs_live FOR EACH ROW WHEN (((old.after_failure)::text = 'wait'::text)) EXECUTE FUNCTION minutehand.end_waits();
 
 CREATE TRIGGER forget_kept_days AFTER INSERT OR DELETE OR UPDATE ON minutehand.retention FOR EACH STATEMENT EXECUTE FUNCTION minutehand.forget_kept_days();
 
@@ -6613,6 +6614,8 @@ GRANT USAGE ON SCHEMA minutehand TO minutehand_operator;
 GRANT USAGE ON SCHEMA minutehand TO minutehand_tenant;
 GRANT USAGE ON SCHEMA minutehand TO minutehand_worker;
 
+REVOKE ALL ON TYPE minutehand.after_failure FROM PUBLIC;
+
 REVOKE ALL ON TYPE minutehand.job_group FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.any_group FROM PUBLIC;
@@ -6682,6 +6685,8 @@ GRANT ALL ON FUNCTION minutehand.is_on_dead(on_dead json, level integer) TO minu
 REVOKE ALL ON TYPE minutehand.on_dead FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.payload FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.predecessors FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.priority FROM PUBLIC;
 
@@ -7053,6 +7058,11 @@ GRANT ALL ON FUNCTION minutehand.enqueue_load(of_load text, of_run uuid, attempt
 REVOKE ALL ON FUNCTION minutehand.exchange_default(home text, days date[], max_rows integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.exchange_default(home text, days date[], max_rows integer) TO minutehand_operator;
 
+REVOKE ALL ON FUNCTION minutehand.expires_at(run_at timestamp with time zone, expires interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.expires_at(run_at timestamp with time zone, expires interval) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.expires_at(run_at timestamp with time zone, expires interval) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.expires_at(run_at timestamp with time zone, expires interval) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.failed_in(of_batch uuid, after uuid, max_jobs integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.failed_in(of_batch uuid, after uuid, max_jobs integer) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.failed_in(of_batch uuid, after uuid, max_jobs integer) TO minutehand_tenant;
@@ -7150,7 +7160,7 @@ GRANT ALL ON FUNCTION minutehand.keep_events(events jsonb) TO minutehand_operato
 GRANT ALL ON FUNCTION minutehand.keep_events(events jsonb) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.keep_events(events jsonb) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.kept_latest(attempts integer, wanted boolean, latest timestamp with time zone, new_latest timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.kept_latest(job minutehand.jobs_live, moment timestamp with time zone, new_latest timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) TO minutehand_enqueuer;
@@ -7185,7 +7195,7 @@ REVOKE ALL ON FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) FRO
 GRANT ALL ON FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) TO minutehand_tenant;
 
-REVOKE ALL ON FUNCTION minutehand.may_start(attempts integer, max_attempts integer, cancelling text, expires_at timestamp with time zone, moment timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.may_start(attempts integer, max_attempts integer, cancelling text, run_at timestamp with time zone, expires interval, moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_jobs) FROM PUBLIC;
 

@@ -149,8 +149,7 @@ create index jobs_live_claimed on minutehand.jobs_live (queue, key, tenant) wher
 create index jobs_live_tenant on minutehand.jobs_live (queue, priority, tenant, visible, id) where tenant <> '';
 create index jobs_live_cancelling on minutehand.jobs_live (visible) where cancelling is not null;
 -- minutehand.expires_at(). Not a generated column, which Postgres parses again for each row that is taken or finished.
-create index jobs_live_expiring on minutehand.jobs_live ((((run_at at time zone 'UTC') + expires) at time zone 'UTC'))
-    where expires is not null and attempts = 0;
+create index jobs_live_expiring on minutehand.jobs_live ((((run_at at time zone 'UTC') + expires) at time zone 'UTC')) where expires is not null and attempts = 0;
 
 create table minutehand.jobs_done partition of minutehand.jobs for values in (false) partition by range (deleted);
 alter table minutehand.jobs_done add primary key (id, deleted);

@@ -83,7 +83,11 @@ def test_offer_that_is_claimed_too_late_expires(queue: Queue) -> None:
     assert (row.state, row.attempts, row.error and row.error["type"]) == ("expired", 0, "Expired")
 
 
-@pytest.mark.fault("take", r"then minutehand\.expires_at\(j\.run_at, j\.expires\) - clock_timestamp\(\) end", "then null::interval end")
+@pytest.mark.fault(
+    "take",
+    r"then minutehand\.expires_at\(j\.run_at, j\.expires\) - clock_timestamp\(\) end",
+    "then null::interval end",
+)
 def test_job_that_expires_in_a_chunk_does_not_begin(queue: Queue) -> None:
     queue.enqueue(priority=9)
     second = queue.enqueue(expires=LONG)
@@ -102,7 +106,11 @@ def test_job_that_expires_in_a_chunk_does_not_begin(queue: Queue) -> None:
     assert queue.row(second).state == "expired"
 
 
-@pytest.mark.fault("claim", r"then minutehand\.expires_at\(j\.run_at, j\.expires\) - clock_timestamp\(\) end", "then null::interval end")
+@pytest.mark.fault(
+    "claim",
+    r"then minutehand\.expires_at\(j\.run_at, j\.expires\) - clock_timestamp\(\) end",
+    "then null::interval end",
+)
 def test_claimed_job_knows_when_it_expires(queue: Queue) -> None:
     queue.enqueue(expires=LONG)
     (job,) = queue.claim(*queue.offer())

@@ -50,9 +50,13 @@ def test_edit_keeps_the_fields_that_are_not_given(queue: Queue) -> None:
 def test_edit_changes_and_removes_expires_and_on_dead(queue: Queue) -> None:
     job_id = queue.enqueue(expires=LONG)
     edit(queue.database, [job_id], expires=2 * LONG, on_dead="alert")
-    changed = queue.sql("select expires, on_dead, minutehand.expires_at(run_at, expires) - run_at as after from minutehand.jobs")
+    changed = queue.sql(
+        "select expires, on_dead, minutehand.expires_at(run_at, expires) - run_at as after from minutehand.jobs"
+    )
     edit(queue.database, [job_id], expires=None, on_dead=None)
-    removed = queue.sql("select expires, on_dead, minutehand.expires_at(run_at, expires) as after from minutehand.jobs")
+    removed = queue.sql(
+        "select expires, on_dead, minutehand.expires_at(run_at, expires) as after from minutehand.jobs"
+    )
 
     assert changed == [{"expires": 2 * LONG, "on_dead": {"kind": "alert"}, "after": 2 * LONG}]
     assert removed == [{"expires": None, "on_dead": None, "after": None}]

@@ -59,7 +59,8 @@ def rows(queue: Queue, made: list[Enqueued | Rejected]) -> list[dict[str, Any]]:
         for row in queue.sql(
             """with gone as (delete from minutehand.jobs returning *)
                select id, to_jsonb(gone) - '{id,enqueued,run_at,visible,payload,on_dead}'::text[] as columns,
-                      payload::text, on_dead::text, visible = run_at as same, minutehand.expires_at(run_at, expires) - run_at as rest,
+                      payload::text, on_dead::text, visible = run_at as same,
+                      minutehand.expires_at(run_at, expires) - run_at as rest,
                       case when run_at > '2100-01-01' then date_trunc('second', run_at) end as run_at from gone"""
         )
     }

@@ -102,7 +102,7 @@ def run_maintenance(database: Database, now: datetime | None = None) -> Maintena
     reaped = steps.run("end abandoned jobs", lambda: _reap(database, now, recurring))
     expired = steps.run("expire jobs", lambda: _expire(database, now, recurring))
     fired = steps.run("fire schedules", lambda: fire_due(database, now))
-    # What ended here may have left checks, too.
+    # These ends may have left checks, too.
     if checks.get("batches") or cancelled or reaped or expired:
         steps.run("end batches", lambda: _check(database, "batches"))
     steps.run("update the lanes", lambda: _update_lanes(database, now))

@@ -59,7 +59,7 @@ def _result(job: Job, handler: Handler) -> object:
 
 def result_of(job: Job, result: object) -> object:
     """Return what the handler returned, or if that is nothing, the job's result."""
-    return finished_result(job.result) if result is None else result
+    return finished_result(job.result) if result is None and job.result is not None else result
 
 
 def returned(job: Job, result: object) -> Outcome:

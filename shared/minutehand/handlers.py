@@ -6,6 +6,7 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import AsyncGeneratorType, CoroutineType, GeneratorType, ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -80,8 +81,21 @@ class Handler:
         return self.is_async and self.around.runs_in_loop
 
     def _decrypt(self, job: Job) -> None:
-        if not getattr(self.function, "takes_encrypted", False):
-            job.payload = decrypted(job)
+        """Replace the payload by its clear text, unless the function decrypts it."""
+        if (self._requires_encryption or is_encrypted(job.payload)) and not self._takes_encrypted:
+            # Imported only when used, for the sake of cold starts.
+            from minutehand.encryption.envelope import decrypted_payload
+
+            job.payload = decrypted_payload(job)
+
+    @property
+    def _takes_encrypted(self) -> bool:
+        return getattr(self.function, "takes_encrypted", False)
+
+    @cached_property
+    def _requires_encryption(self) -> bool:
+        """Whether payloads that were not encrypted are refused. The environment is not read for each job."""
+        return ENCRYPTION_REQUIRED.read()
 
     def _start(self, job: Job) -> Any:
         """Call the function. The result of an async one is a coroutine."""
@@ -219,13 +233,3 @@ def finished_result(result: Any) -> Any:
             "run it, and return a value such as a list"
         )
     return result
-
-
-def decrypted(job: Job) -> Any:
-    """Return the payload in clear text; with MINUTEHAND_ENCRYPTION_REQUIRED refuse one that was not encrypted."""
-    if not ENCRYPTION_REQUIRED.read() and not is_encrypted(job.payload):
-        return job.payload
-    # Imported only when used, for the sake of cold starts.
-    from minutehand.encryption.envelope import decrypted_payload
-
-    return decrypted_payload(job)

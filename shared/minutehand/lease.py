@@ -65,7 +65,7 @@ class Lease:
         now = monotonic()
         self.limit, self.waiting, self.started, self.ended = limit, waiting, now, None
         self.deadline = min(now + self.duration.total_seconds(), limit)
-        return self._hold(self.deadline - now)
+        return self.holds_to(self.deadline, waiting) or self._hold(self.deadline - now)
 
     def extend(self, by: timedelta) -> None:
         """Move the deadline to `by` from now, but not past the worker's own end.
@@ -108,10 +108,9 @@ class Lease:
             _extend([self], [seconds])
         return self.until > 0.0
 
-    def holds_at_start(self, limit: float, waiting: "WaitingLeases") -> bool:
-        """Return whether `start` needs no statement."""
-        end = min(monotonic() + self.duration.total_seconds(), limit)
-        return self.holds_until >= end and waiting.hold_until(end)
+    def holds_to(self, end: float, waiting: "WaitingLeases | None") -> bool:
+        """Return whether this claim and those of the waiting jobs hold until a time."""
+        return self.holds_until >= end and (waiting is None or waiting.hold_until(end))
 
     @property
     def holds_until(self) -> float:
@@ -150,7 +149,7 @@ class WaitingLeases:
 
     def hold_until(self, end: float) -> bool:
         """Return whether no lease ends before a time. Another thread may extend them meanwhile."""
-        return all(first >= end for first, _, _ in self._ends[:1])
+        return not (first := self._ends[:1]) or first[0][0] >= end
 
     def _pop_before(self, end: float) -> Iterator[tuple[int, Lease]]:
         while self._ends and self._ends[0][0] < end:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from math import inf
 from threading import Event as Flag
 
 from minutehand.attempts.group import Group
@@ -13,7 +14,7 @@ from minutehand.claim import Taker
 from minutehand.database import Database
 from minutehand.errors import BusyError, ConflictError, MinutehandError, UnreachableError
 from minutehand.events import emit, hooks
-from minutehand.events.publish import publish
+from minutehand.events.publish import EventBuffer, publish
 from minutehand.handlers import Handlers
 from minutehand.model.event import Hook
 from minutehand.model.queues import Given, Queues
@@ -61,6 +62,7 @@ def work(
         Group() as group,
         _releasing(taker, handlers),
     ):
+        events = EventBuffer(database, hook, inf)
         while not stop.is_set():
             if report := maintenance.run(database):
                 _measure(database, report.figures())
@@ -69,13 +71,13 @@ def work(
                 jobs,
                 handlers,
                 stop.is_set,
-                hook=hook,
                 concurrency=concurrency,
                 # Jobs that were taken must not wait for maintenance.
                 ahead=lambda: None if maintenance.is_due else taker.ahead(),
                 group=group,
+                events=events,
             )
-            if jobs:
+            if jobs and hooks.are_registered_for_figures():
                 hooks.call_with_figures({"taken": len(finishes)})
             handled += sum(finish.ending not in ("released", "lost") for finish in finishes)
             if not jobs and (drain or stop.wait(idle.total_seconds())):

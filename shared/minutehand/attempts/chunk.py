@@ -43,7 +43,7 @@ class Chunk:
         self.jobs, self._handlers, self._events, self._end = jobs, handlers, events, end
         self._ahead = ahead
         self.stopping = stopping
-        self._waiting = WaitingLeases(job.lease for job in jobs)
+        self._waiting = WaitingLeases([job.lease for job in jobs])
         self._running: set[Job] = set()
         self._group = group
         self._traced = spans.are_recorded()
@@ -110,7 +110,8 @@ class Chunk:
 
     def starts_at_once(self, job: Job) -> bool:
         """Whether the start of an attempt needs neither a statement nor a hook."""
-        return not self._events.has_listeners and job.lease.holds_at_start(self._end, self._waiting)
+        end = min(monotonic() + job.lease.duration.total_seconds(), self._end)
+        return not self._events.has_listeners and job.lease.holds_to(end, self._waiting)
 
     def finish(self, job: Job, outcome: Outcome) -> None:
         """Write the outcome of an attempt, at once or together with others."""
@@ -174,8 +175,9 @@ class Chunk:
     def _measure(self, job: Job) -> float:
         """Return the seconds of an attempt that has ended now."""
         job.lease.ended = monotonic()
-        self._longest = max(self._longest or 0.0, job.lease.ran)
-        return job.lease.ran
+        seconds = job.lease.ran
+        self._longest = max(self._longest or 0.0, seconds)
+        return seconds
 
     def _ended(self, job: Job, finished: Finish, seconds: float) -> None:
         self._finishes[job] = finished

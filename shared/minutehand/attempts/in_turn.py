@@ -32,6 +32,7 @@ def run_jobs(
     concurrency: int = 1,
     ahead: Callable[[], Ahead | None] = lambda: None,
     group: Group | None = None,
+    events: EventBuffer | None = None,
 ) -> list[Finish]:
     """Run claimed jobs in order; `end` is the worker's last monotonic second, which FINISH_TIME follows.
 
@@ -43,11 +44,12 @@ def run_jobs(
     error the current job keeps its claim, and becomes due again when its lease ends.
 
     Outcomes of short attempts are written together; see `minutehand.attempts.group`. `ahead` returns a statement to
-    run in the transaction of the last ones, if any. `group` is the one of a worker that runs many chunks, and ends it.
+    run in the transaction of the last ones, if any. A worker that runs many chunks passes its `group`, which it
+    ends, and its `events`, which replace `hook`.
     """
     if not jobs:
         return []
-    events = EventBuffer(jobs[0].database, hook, end + FINISH_TIME.total_seconds() / 2)
+    events = events or EventBuffer(jobs[0].database, hook, end + FINISH_TIME.total_seconds() / 2)
     try:
         own = Group() if group is None else nullcontext(group)
         with unawaited.watching(), time_limits(), own as outcomes:
@@ -72,14 +74,13 @@ def _run(chunk: Chunk, concurrency: int) -> None:
 
 
 def _run_in_turn(chunk: Chunk, concurrency: int) -> None:
-    together = {
-        job.id: job for job in chunk.jobs if isinstance(job, AsyncJob) and chunk.find(job.kind).runs_in_loop
-    }
+    together = [job for job in chunk.jobs if isinstance(job, AsyncJob) and chunk.find(job.kind).runs_in_loop]
+    in_loop = set[Job](together)
     for job in chunk.jobs:
-        if job.id not in together:
+        if job not in in_loop:
             _run_alone(chunk, job)
         elif not chunk.ended(job):
-            _run_together(chunk, [*together.values()], concurrency)
+            _run_together(chunk, together, concurrency)
 
 
 def _run_alone(chunk: Chunk, job: Job) -> None:

@@ -74,7 +74,7 @@ def plain_array(values: Sequence[str | float]) -> str:
 
 def column(values: list[Any]) -> list[Any] | None:
     """Return a list for `unnest`; one without values as null, which costs less."""
-    return values if any(value is not None for value in values) else None
+    return None if values.count(None) == len(values) else values
 
 
 def stored_result(claim: Claim, result: str | None) -> str | None:

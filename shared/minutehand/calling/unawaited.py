@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from threading import Lock
 from typing import Any
 
@@ -31,17 +31,17 @@ def refused() -> AbstractContextManager[None]:
 class _Refused:
     def __init__(self) -> None:
         self._names: list[str] = []
-        self._watching: AbstractContextManager[None] = nullcontext() if _prepared.get() else watching()
+        self._watching: AbstractContextManager[None] | None = None if _prepared.get() else watching()
 
     def __enter__(self) -> None:
-        self._watching.__enter__()
+        if self._watching is not None:
+            self._watching.__enter__()
         self._token = _names.set(self._names)
 
     def __exit__(self, kind: type[BaseException] | None, *details: Any) -> None:
-        # A coroutine that was abandoned is closed in another context.
-        with suppress(ValueError):
-            _names.reset(self._token)
-        self._watching.__exit__(kind, *details)
+        _restore(self._token)
+        if self._watching is not None:
+            self._watching.__exit__(kind, *details)
         if self._names and kind is None:
             raise InvalidHandlerError(
                 f"coroutine {' and '.join(dict.fromkeys(self._names))} was never awaited, so its work was not done; "
@@ -49,9 +49,21 @@ class _Refused:
             )
 
 
-@contextmanager
-def watching() -> Iterator[None]:
+def _restore(token: Token[list[str] | None]) -> None:
+    try:
+        _names.reset(token)
+    except ValueError:
+        # A coroutine that was abandoned is closed in another context.
+        return
+
+
+def watching() -> AbstractContextManager[None]:
     """Prepare for `refused`, once for many attempts. Warnings of other code are shown as before."""
+    return nullcontext() if _prepared.get() else _watching()
+
+
+@contextmanager
+def _watching() -> Iterator[None]:
     _enter()
     token = _prepared.set(True)
     try:

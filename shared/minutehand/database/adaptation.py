@@ -37,7 +37,7 @@ class DecodedLoader(Loader):
 
     def load(self, data: Buffer) -> Any:
         """Return the value."""
-        return decode(bytes(data))
+        return decode(str(data, "utf-8"))
 
 
 LOADERS: dict[str, type[Loader]] = {

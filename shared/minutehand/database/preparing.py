@@ -80,6 +80,11 @@ class Preparing:
             and pgconn.parameter_status(b"client_encoding") == b"UTF8"
         )
 
+    @property
+    def renewed(self) -> bool:
+        """Whether preparing is known to be safe in this period, so that `renew` has nothing to do."""
+        return self._renewed
+
     async def renew(self, run: Callable[[LiteralString], Awaitable[object]]) -> bool:
         """Once in a period, compare the process ids and discard the plans; return whether preparing is safe."""
         if self._renewed:
@@ -140,7 +145,7 @@ def execute_prepared(
         return run(text)
 
     due = [preparing.is_due(name) for name, _, _ in statements]
-    if not all(due) or not complete(preparing.renew(run_text)):
+    if not all(due) or not (preparing.renewed or complete(preparing.renew(run_text))):
         return None
     try:
         return preparing.direct.run(statements)

@@ -130,6 +130,11 @@ def call(event: Event) -> None:
 def has_figures_hooks() -> bool:
     """Return whether any function is registered for figures."""
     load()
+    return are_registered_for_figures()
+
+
+def are_registered_for_figures() -> bool:
+    """Return whether any function of this process is registered for figures."""
     return bool(_of_figures)
 
 

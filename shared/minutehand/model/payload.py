@@ -72,10 +72,11 @@ class Unreadable(str):
 
 def decode(text: str | bytes) -> Any:
     """Return the value of JSON text, or the text as Unreadable, so that one row cannot fail a whole query."""
+    text = text if isinstance(text, str) else text.decode()
     try:
-        return _of_json(text if isinstance(text, str) else text.decode())
+        return _of_json(text)
     except (ValueError, RecursionError):
-        return Unreadable(text if isinstance(text, str) else bytes(text).decode())
+        return Unreadable(text)
 
 
 def is_encrypted(value: object) -> bool:
@@ -91,7 +92,16 @@ def _finite(digits: str) -> float:
 
 
 # Made once: json.loads would make one for each call.
-_of_json = json.JSONDecoder(parse_float=_finite).decode
+_decoder = json.JSONDecoder(parse_float=_finite)
+
+
+def _of_json(text: str) -> Any:
+    """Return the value. Most texts have no spaces around it, for which `decode` would search."""
+    try:
+        value, end = _decoder.raw_decode(text)
+    except ValueError:
+        return _decoder.decode(text)
+    return value if end == len(text) else _decoder.decode(text)
 
 
 def _check_keys(value: Any) -> None:

@@ -1,0 +1,76 @@
+"""How many Python functions a worker calls for a job: a bounded number, however many jobs a chunk has."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from minutehand.attempts.in_turn import run_jobs
+from minutehand.database.preparing import USES
+from minutehand.handlers import HandlerTable
+from tests.queue.stage import Queue
+
+# Calls for each job of a chunk of 100, from its row to its outcome. An attempt of a job that runs alone takes more,
+# because a chunk has calls of its own.
+MOST_CALLS = 108
+MOST_CALLS_ALONE = 420
+
+
+@pytest.fixture(autouse=True)
+def long_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine writes no group before its chunk ends."""
+    monkeypatch.setattr("minutehand.attempts.group.SECONDS", 60.0)
+
+
+def count_calls(call: Callable[[], Any]) -> Counter[str]:
+    """Call a function, and count the calls of Python functions of this thread by their names."""
+    calls = Counter[str]()
+
+    def count(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call":
+            calls[frame.f_code.co_qualname] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+def calls_of_chunk(queue: Queue, jobs: int) -> Counter[str]:
+    """Take and run jobs together, and count the calls."""
+    for number in range(jobs):
+        queue.enqueue(payload={"n": number})
+    handlers = HandlerTable({"echo": lambda payload: None})
+
+    def run() -> None:
+        finishes = run_jobs(queue.take(jobs), handlers, lambda: False)
+        assert [each.ending for each in finishes] == ["done"] * jobs
+
+    return count_calls(run)
+
+
+@pytest.fixture
+def warm(direct_queue: Queue) -> Queue:
+    """A queue whose statements are prepared."""
+    for _ in range(USES + 1):
+        calls_of_chunk(direct_queue, 2)
+    return direct_queue
+
+
+def test_calls_of_a_job_do_not_grow_with_the_chunk(warm: Queue) -> None:
+    small, large = (calls_of_chunk(warm, jobs) for jobs in (50, 100))
+
+    assert large.total() <= 2 * small.total(), (large - small).most_common(10)
+    assert large.total() / 100 <= MOST_CALLS, (large.total(), large.most_common(10))
+
+
+def test_job_that_runs_alone_takes_few_calls(warm: Queue) -> None:
+    calls = calls_of_chunk(warm, 1)
+
+    assert calls.total() <= MOST_CALLS_ALONE, (calls.total(), calls.most_common(10))

@@ -4,11 +4,15 @@ import socket
 
 from minutehand.local import reload
 
+# Answers the question whether it accepts requests, and no other.
 NEVER_ANSWERS = """
 import asyncio
 
 async def app(scope, receive, send):
-    await asyncio.sleep(3600)
+    if scope["method"] != "HEAD":
+        await asyncio.sleep(3600)
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
 """
 
 

@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from tests.docs.reading import ROOT
@@ -75,8 +76,15 @@ class Phrase:
     example: str
     suggestion: str
 
-    def findings(self, path: Path, text: str) -> Iterator[str]:
+    @cached_property
+    def quick(self) -> re.Pattern[str]:
+        """The pattern for text in lower case, without a first word boundary: it matches more, in half the time."""
+        return re.compile(self.pattern.pattern.removeprefix(r"\b"), re.MULTILINE)
+
+    def findings(self, path: Path, text: str, lower: str) -> Iterator[str]:
         """Yield one line per match: file, line number, phrase and suggestion."""
+        if not self.quick.search(lower):
+            return
         for match in self.pattern.finditer(text):
             line = text.count("\n", 0, match.start()) + 1
             yield f"{path}:{line}: {match[0].strip()!r}: prefer {self.suggestion!r}"
@@ -98,8 +106,9 @@ def find_phrases(root: Path, globs: Iterable[str]) -> list[str]:
         {path for glob in globs for path in root.glob(glob)} - {root / path for path in GENERATED}
     ):
         text = TEST_REFERENCE.sub("", path.read_text("utf-8"))
+        lower = text.lower()
         for phrase in phrases:
-            findings += phrase.findings(path.relative_to(root), text)
+            findings += phrase.findings(path.relative_to(root), text, lower)
     return findings
 
 
@@ -114,7 +123,13 @@ def test_clean_globs_match_files() -> None:
 
 
 def test_wordlist_patterns_match_their_examples() -> None:
-    assert [phrase.example for phrase in read_wordlist() if not phrase.pattern.search(phrase.example)] == []
+    unmatched = [
+        phrase.example
+        for phrase in read_wordlist()
+        if not any(phrase.findings(Path(), phrase.example, phrase.example.lower()))
+    ]
+
+    assert unmatched == []
 
 
 def test_finding_has_file_line_phrase_and_suggestion(tmp_path: Path) -> None:

@@ -113,6 +113,7 @@ CALLS = {
     "POST /queues/{queue}/delete": Call("/queues/<mark>/delete", {"confirm": "<mark>"}, True),
     "GET /queues/{queue}/keys/{key:path}": Call("/queues/<mark>/keys/<mark>?include=payload"),
     "GET /controls": Call("/controls", closed=True),
+    "GET /controls/holds": Call("/controls/holds", closed=True),
     "POST /controls/pause": Call("/controls/pause", {"queue": "<mark>", "tenant": "b"}, True),
     "POST /controls/resume": Call("/controls/resume", {"queue": "<mark>", "tenant": "b"}, True),
     "POST /controls/limit": Call("/controls/limit", {"queue": "<mark>", "tenant": "b", "limit": 1}, True),

@@ -217,7 +217,7 @@ class Stock:
             "get_states": {"ids": self.due},
             "get_listed": {"ids": self.due + self.dead},
             **of_the_console(window),
-            "open_batch": {"on_complete": None, "on_failure": None, "tenant": None, "name": None},
+            "open_batch": {"parent": None, "on_complete": None, "on_failure": None, "tenant": None, "name": None},
             "close_batch": {"id": self.batch},
             "get_batches": {"ids": [self.batch]},
             "find_batches": {"low": self.batch, "high": self.batch},

@@ -16,6 +16,7 @@ def of_the_command_line(due: Sequence[UUID], which: dict[str, Any]) -> dict[str,
     lowest, highest = UUID(int=0), UUID(int=2**128 - 1)
     return {
         "find_ids": {"low": min(due), "high": max(due)},
+        "list_holds": {"limit": 100},
         "near_ids": {"ids": due[:10], "lows": [lowest] * 10, "highs": [highest] * 10},
         "find_served": {"queues": ["nobody"], "period": timedelta(minutes=5)},
         "find_finished": dict.fromkeys(["queue", "kind", "key", "group", "since", "before", "other_than"])

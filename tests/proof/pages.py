@@ -59,6 +59,7 @@ PAGES = {
     "list_attempts": 100,
     "list_audit": 20,
     "list_controls": 20,
+    "list_holds": 20,
     "list_defaults": 5,
     "list_enqueued": 400,
     "list_events": 2000,

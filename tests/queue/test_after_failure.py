@@ -18,6 +18,19 @@ pytestmark = pytest.mark.every_server
 DEAD = Failed({"type": "ValueError", "message": "no", "trace": ""}, final=True)
 
 
+@pytest.mark.fault("functions/cancel", "exit when found_jobs = 0 or", "exit when true or")
+def test_chain_of_successors_is_cancelled_at_once(queue: Queue) -> None:
+    first = queue.claimed()
+    last = first.id
+    for _ in range(20):
+        last = after(queue, last)
+    run_maintenance(queue.database)
+    finish(first, DEAD)
+
+    assert len(queue.database.run("cancel_lapsed", limit=1000, now=None)) == 20
+    assert (queue.row(last).state, leftovers(queue)) == ("cancelled", 0)
+
+
 @pytest.mark.parametrize("known", ["before", "after"])
 @pytest.mark.parametrize("policy", [None, "cancel", "run", "wait"])
 def test_failure_of_a_predecessor_follows_the_policy(queue: Queue, policy: Any, known: str) -> None:

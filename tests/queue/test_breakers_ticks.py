@@ -6,9 +6,9 @@ from uuid import uuid4
 import pytest
 
 from minutehand.finish import finish
-from minutehand.model.outcome import Snoozed
+from minutehand.model.outcome import Done, Snoozed
 from minutehand.operations.audit import list_audit
-from minutehand.operations.controls import unblock
+from minutehand.operations.controls import list_holds, unblock
 from tests.queue.logins import Login
 from tests.queue.stage import LONG, Queue
 from tests.queue.tenants.stage import query_as
@@ -31,7 +31,7 @@ def test_alarm_behind_many_jobs_that_wait_is_for_the_next_probe(queue: Queue, ot
     """Unless another job behind them needs a tick before."""
     broken(queue)
     queue.sql("""insert into minutehand.jobs_live (kind, queue, "group", run_at, visible)
-                 select 'echo', 'default', 'a', now(), now() from generate_series(1, 1500)""")
+                 select 'echo', 'default', 'a', now(), now() from generate_series(1, 22_000)""")
     if other:
         queue.enqueue(delay=timedelta(minutes=2 if other == "later" else 0))
     (need,) = queue.database.run("next_need")
@@ -39,6 +39,19 @@ def test_alarm_behind_many_jobs_that_wait_is_for_the_next_probe(queue: Queue, ot
     least = {None: PAUSE - timedelta(minutes=1), "later": timedelta(minutes=1), "due": timedelta(-1)}[other]
     most = {None: PAUSE, "later": timedelta(minutes=2), "due": timedelta()}[other]
     assert least < need["needed"] - need["now"] <= most
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_no_alarm_is_needed_while_a_probe_runs(queue: Queue, ends: bool) -> None:
+    broken(queue)
+    queue.sql(OVER)
+    (probe,) = queue.take()
+    if ends:
+        finish(probe, Done())
+    (need,) = queue.database.run("next_need")
+
+    assert (need["needed"] <= need["now"]) is ends
+    assert ends or need["needed"] == need["busy_until"]
 
 
 def test_waiting_dispatcher_expects_the_next_probe(queue: Queue) -> None:
@@ -107,6 +120,8 @@ def test_unblock_ends_the_wait_of_retry_after(queue: Queue) -> None:
     fill(queue, 1)
     fill(queue, 1, "b")
     assert queue.take(5) == []
+    holds = list_holds(queue.database)
+    assert [(hold.queue, hold.group) for hold in holds] == [("default", "b"), ("default", "a")]
     assert [unblock(queue.database, "b", actor="ann") for _ in range(2)] == [True, False]
     assert [job.group for job in queue.take(5)] == ["b"]
     assert unblock(queue.database, "a")

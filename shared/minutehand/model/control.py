@@ -81,6 +81,16 @@ class Control:
         return has_value and all(getattr(self, name) in ("", getattr(row, name)) for name in SCOPE)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Hold:
+    """A group that `RetryAfter` holds back: none of its jobs starts until then, or until `unblock`."""
+
+    queue: str
+    group: str
+    tenant: str = ""
+    held_until: datetime
+
+
 def _limits(control: Control) -> list[str]:
     texts = []
     if control.limit is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from minutehand.database import Executor, Record, sync_or_async
 from minutehand.errors import InvalidJobError
 from minutehand.events.publish import publish
-from minutehand.model.control import LIMITING, Control, OnDead, Per, check_limit, check_scope
+from minutehand.model.control import LIMITING, Control, Hold, OnDead, Per, check_limit, check_scope
 from minutehand.model.event import Event, Name
 from minutehand.model.new_job import check_time
 from minutehand.operations import audit
@@ -181,6 +181,14 @@ async def list_controls(
         raise InvalidJobError("page_is_bounded", f"limit must be from 1 to {MAX_LISTED}, got {limit}")
     records = await executor.run("list_controls", limit=limit, after=None if after is None else list(after))
     return [Control(**record) for record in records]
+
+
+@sync_or_async
+async def list_holds(executor: Executor, *, limit: int = MAX_LISTED) -> list[Hold]:
+    """Return the groups that `RetryAfter` holds back, those that wait the longest."""
+    if not 1 <= limit <= MAX_LISTED:
+        raise InvalidJobError("page_is_bounded", f"limit must be from 1 to {MAX_LISTED}, got {limit}")
+    return [Hold(**record) for record in await executor.run("list_holds", limit=limit)]
 
 
 @sync_or_async

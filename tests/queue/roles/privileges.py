@@ -23,7 +23,7 @@ WORKER = """
 WORKER_AND_OPERATORS = """
     check_claim count_finished count_jobs count_upcoming due_schedules encrypted_payloads ending_recurring
     find_batches fire_now first_visible get get_batches get_by_key get_schedule get_states get_unfinished
-    histogram list_controls list_batches list_enqueued list_firings list_jobs list_installed list_newer_jobs
+    histogram list_controls list_holds list_batches list_enqueued list_firings list_jobs list_installed list_newer_jobs
     list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule replace_schedule_payload
     replay save_schedule stats today withdraw_ahead get_pause_of_everything
     finished_work why_controls why_earliest why_failing why_group why_line why_pace why_served

@@ -8,17 +8,18 @@ from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.paging import all_pages
-from minutehand.model.control import Control
-from minutehand.operations.controls import list_controls
+from minutehand.model.control import Control, Hold
+from minutehand.operations.controls import list_controls, list_holds
 
 HEADERS = ["queue", "kind", "key", "group", "tenant", "per", "paused", "limit", "busy", "reason", "since"]
+HOLD_HEADERS = ["queue", "group", "tenant", "until"]
 
 
 @click.command()
 @output_option("table", "json")
 @connection_options
 def controls(form: str) -> None:
-    """List pauses and limits, with the number of jobs offered or running under each.
+    """List pauses and limits, with the number of jobs offered or running under each, and groups that wait.
 
     \b
     Examples:
@@ -27,12 +28,22 @@ def controls(form: str) -> None:
     with open_database() as database:
         found = all_pages(partial(list_controls, database), lambda control: control.place)
         if form == "json":
-            for control in found:
-                put_json(control)
-        elif rows := [_row(control) for control in found]:
-            put_table(HEADERS, rows)
-        else:
-            print_message("Nothing is paused or limited.")
+            for each in [*found, *list_holds(database)]:
+                put_json(each)
+            return
+        rows = [_row(control) for control in found]
+        holds = [[*_group(hold), text.local(hold.held_until)] for hold in list_holds(database)]
+    if rows:
+        put_table(HEADERS, rows)
+    if holds:
+        print_message("These groups wait because of RetryAfter; `minutehand unblock` ends that:")
+        put_table(HOLD_HEADERS, holds)
+    if not rows and not holds:
+        print_message("Nothing is paused or limited.")
+
+
+def _group(hold: Hold) -> tuple[str, ...]:
+    return hold.queue, hold.group, hold.tenant
 
 
 def _row(control: Control) -> list[str]:

@@ -98,6 +98,17 @@ as $$
      where (select minutehand.tenant_scope()) in ('', of_tenant)
 $$;
 
+-- Returns groups that RetryAfter holds back, of the tenants that the session may see, those that wait the longest.
+create or replace function minutehand.retry_holds(max_groups integer) returns table (queue text, tenant text, "group" text, held_until timestamptz)
+language sql stable rows 10 security definer set search_path = minutehand, pg_temp
+as $$
+    select b.queue, b.tenant, b.group, b.slow_until
+      from minutehand.breakers b
+     where b.held_until > clock_timestamp() and b.slow_until > clock_timestamp() and (select minutehand.tenant_scope()) in ('', b.tenant)
+     order by b.slow_until desc, b.queue, b.tenant, b.group
+     limit max_groups
+$$;
+
 -- Returns when an exhausted rate allows the next start of a job, which belongs to the group, key or tenant; null if it allows one now.
 create or replace function minutehand.next_start(control bigint, of_tenant text, in_queue text, of_key text, of_group text, moment timestamptz)
 returns timestamptz

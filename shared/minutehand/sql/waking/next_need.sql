@@ -1,9 +1,10 @@
 -- Returns the time, the earliest time at which anything needs a tick, and when offered and running jobs need
 -- one: at the first end of a lease, or soon, if some are not claimed yet.
 -- A tick is needed when a job becomes due or is due, a job expires, a schedule fires, a pause ends, or a batch or a predecessor is to be
--- checked; the time may be in the past. Paused jobs need none, and those of a group that a breaker holds back not before its end.
+-- checked; the time may be in the past. Paused jobs need none, and those of a group that a breaker holds back not before its end, or
+-- while a probe runs, not before its lease ends: the worker requests a tick when it has ended the probe.
 -- Reads one entry of each lane, after those of offered and running jobs. If anything is paused or held back, it reads up to 1000.
--- If none of these may start, it goes on to the first one that may, for another 20,000, and then assumes that the next one may.
+-- If none of these may start, it goes on to the first one that may, for another 200,000, and then assumes that the next one may.
 with clock as materialized (
     select clock_timestamp() as now
 ), paused as materialized (
@@ -11,7 +12,9 @@ with clock as materialized (
       from minutehand.controls c, clock
      where c.max_running = 0 and c.per = '' or c.paused and (c.until is null or c.until > clock.now)
 ), held as materialized (
-    select min(b.held_until) as until from minutehand.breakers b, clock where b.held_until > clock.now
+    select h.queue, h.tenant, h.group, h.until from clock cross join lateral minutehand.held_groups(clock.now) h
+), first_held as materialized (
+    select min(until) as until from held
 ), lane as materialized (
     select l.queue, l.priority, min(l.floor) as floor
       from (select queue::text, priority::integer, floor from minutehand.lanes where floor < 'infinity'
@@ -21,7 +24,7 @@ with clock as materialized (
      group by l.queue, l.priority
 ), job as (
     select case when count(*) = 1000 and coalesce(min(j.needed) > (select now from clock), true)
-                then least(min(j.needed), (select until from held), (
+                then least(min(j.needed), (select until from first_held), (
                      select min(n.visible)
                        from (select r.visible
                                from (select visible, kind, key, tenant, "group", row_number() over (order by visible) as place
@@ -29,14 +32,15 @@ with clock as materialized (
                                       where queue = l.queue and priority = l.priority and visible >= max(j.visible)
                                         and (coalesce(offered, claimed) is null or visible <= (select now from clock))
                                       order by visible
-                                      limit (select 20000)) r
-                              where r.place = 20000
+                                      limit (select 200000)) r
+                              where r.place = 200000
                                  or not exists (select from paused p
                                                  where p.queue in ('', l.queue) and p.kind in ('', r.kind) and p.key in ('', coalesce(r.key, ''))
                                                    and p.tenant in ('', r.tenant) and p.group in ('', coalesce(r.group, '')))
-                                and (r.group is null or (select until from held) is null or not exists (
-                                     select from minutehand.breaker_state(l.queue, r.tenant, r.group, (select now from clock)) h
-                                      where h.until is not null))
+                                -- One hash table for all jobs.
+                                and (r.group is null
+                                     or (l.queue, r.tenant::text, r.group::text) not in (
+                                        select h.queue, h.tenant, h.group from held h))
                               limit 1) n))
                 else min(j.needed) end as needed
       from lane l
@@ -45,16 +49,15 @@ with clock as materialized (
                   case when not exists (select from paused p
                                          where p.queue in ('', l.queue) and p.kind in ('', v.kind) and p.key in ('', coalesce(v.key, ''))
                                            and p.tenant in ('', v.tenant) and p.group in ('', coalesce(v.group, '')))
-                       then greatest(v.visible, case when v.group is not null and (select until is not null from held) then (
-                            select h.until from minutehand.breaker_state(l.queue, v.tenant, v.group, (select now from clock)) h) end)
-                  end as needed
+                       then greatest(v.visible, h.until) end as needed
              from (select visible, kind, key, tenant, "group"
                      from minutehand.jobs_live
                     where queue = l.queue and priority = l.priority and visible >= l.floor
                       and (coalesce(offered, claimed) is null or visible <= (select now from clock))
                     order by visible
                     -- A subquery hides the limit from the planner, which would sort what looks like few rows.
-                    limit (select case when exists (select from paused) or (select until is not null from held) then 1000 else 1 end)) v) j
+                    limit (select case when exists (select from paused) or (select until is not null from first_held) then 1000 else 1 end)) v
+             left join held h on h.queue = l.queue and h.tenant = v.tenant and h.group = v.group) j
      group by l.queue, l.priority
 )
 select clock.now,

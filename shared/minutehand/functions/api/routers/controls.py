@@ -12,6 +12,7 @@ from minutehand.functions.api.responses import Json
 from minutehand.functions.api.schemas import controls as schemas
 from minutehand.functions.api.schemas.controls import (
     ControlFilter,
+    HoldFilter,
     LimitRequest,
     LimitTarget,
     PauseRequest,
@@ -22,10 +23,11 @@ from minutehand.functions.api.schemas.controls import (
     UnblockRequest,
 )
 from minutehand.functions.api.size import count_fitting
-from minutehand.operations.controls import limit, list_controls, pause, resume, unblock, unlimit
+from minutehand.operations.controls import limit, list_controls, list_holds, pause, resume, unblock, unlimit
 from minutehand.operations.shares import list_shares, share, unshare
 
 LISTED = responds(200, "The pauses and limits", schemas.Controls, schemas.CONTROLS, *COMMON)
+HOLDS_LISTED = responds(200, "The groups that wait", schemas.Holds, schemas.HOLDS, *COMMON)
 CHANGED = responds(200, "The pause or limit", schemas.Control, {**schemas.CONTROL, "busy": None}, *WITH_BODY)
 SHARES_LISTED = responds(200, "The weights", schemas.Shares, schemas.SHARES, *COMMON)
 SHARED = responds(200, "The weight", schemas.Share, schemas.SHARE, *WITH_BODY)
@@ -40,6 +42,12 @@ def get_controls(filters: Annotated[ControlFilter, Query()], database: Connected
     return _page(
         "controls", list_controls(database, limit=filters.limit, after=_place(filters.after)), filters.limit
     )
+
+
+@router.get("/holds", **HOLDS_LISTED)
+def get_holds(filters: Annotated[HoldFilter, Query()], database: ConnectedToAll) -> Json:
+    """List groups that wait because of RetryAfter; `/controls/unblock` ends that."""
+    return Json({"holds": [vars(each) for each in list_holds(database, limit=filters.limit)]})
 
 
 @router.post("/pause", **CHANGED)

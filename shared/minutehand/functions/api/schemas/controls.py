@@ -125,6 +125,27 @@ class Controls(BaseModel):
     after: str | None = Field(description="the cursor of the next page, if there is one")
 
 
+class HoldFilter(StrictModel):
+    """The waiting groups to list."""
+
+    limit: int = Field(100, ge=1, le=MAX_LISTED, description="the maximum number of groups")
+
+
+class Hold(BaseModel):
+    """A group of which no job starts, because a handler raised RetryAfter or a delivery's answer had a Retry-After."""
+
+    queue: str
+    group: str
+    tenant: str
+    held_until: datetime
+
+
+class Holds(BaseModel):
+    """Groups that wait, those that wait the longest first."""
+
+    holds: list[Hold]
+
+
 class ShareTarget(StrictModel):
     """A tenant, and the queue if its weight is of one."""
 
@@ -196,6 +217,7 @@ CONTROL = {
     "open": None,
 }
 CONTROLS = {"controls": [CONTROL], "after": None}
+HOLDS = {"holds": [{"queue": "sync", "group": "customer-4711", "tenant": "", "held_until": JOB["enqueued"]}]}
 SHARE = {"tenant": "acme", "queue": "mail", "weight": 3}
 SHARES = {"shares": [SHARE], "after": None}
 SHARE_REQUESTS: dict[str, Example] = {"a tenant": {"value": SHARE}}

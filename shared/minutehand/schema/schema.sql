@@ -861,6 +861,45 @@ CREATE FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) RETURNS TABLE(id
     select id, queue, kind, key, attempts, max_attempts, tenant, batch, awaited from cancelled where (select count(*) from counted) >= 0
 $$;
 
+CREATE FUNCTION minutehand.cancel_lapsed(max_jobs integer, moment timestamp with time zone) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text, batch uuid)
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+declare
+    room  integer := max_jobs;
+    found_jobs integer;
+begin
+    loop
+        return query
+            with requested as materialized (
+                select j.id
+                  from minutehand.jobs_live j
+                 where j.deleted is null and j.cancelling is not null and j.visible <= coalesce(moment, clock_timestamp())
+                 order by j.visible
+                 limit room
+                   for update skip locked
+            ), cancelled as (
+                update minutehand.jobs j
+                   set deleted = clock_timestamp(), failed = true, cancelled = true,
+                       error = jsonb_build_object('type', 'Cancelled', 'message', j.cancelling)
+                 where j.deleted is null and j.id = any (array(select r.id from requested r))
+                returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.claimed, j.batch
+            ), history as (
+                insert into minutehand.attempts (job, attempt, started, tenant, queue, kind, outcome)
+                select c.id, c.attempts, c.claimed, c.tenant, c.queue, c.kind, 'lapsed' from cancelled c where c.claimed is not null
+            ), counted as (
+                select minutehand.count_ends(array_agg(c.batch), array_agg(c.id), array_agg('cancelled'::text))
+                  from cancelled c where c.batch is not null having count(*) > 0
+            )
+            select c.id, c.queue::text, c.kind::text, c.key::text, c.attempts, c.max_attempts::integer, c.tenant::text, c.batch
+              from cancelled c where (select count(*) from counted) >= 0;
+        get diagnostics found_jobs = row_count;
+        room := room - found_jobs;
+        exit when found_jobs = 0 or room <= 0 or clock_timestamp() > statement_timestamp() + interval '1 second';
+    end loop;
+end
+$$;
+
 CREATE FUNCTION minutehand.cause(error jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $_$
@@ -2941,6 +2980,23 @@ CREATE FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp w
      where not s.whole and s.part <> '' and (s.tenants ? s.part) is not true
 $$;
 
+CREATE FUNCTION minutehand.held_groups(moment timestamp with time zone) RETURNS TABLE(queue text, tenant text, "group" text, until timestamp with time zone)
+    LANGUAGE plpgsql STABLE
+    AS $$
+begin
+    return query
+        select b.queue::text, b.tenant::text, b.group::text, coalesce(s.until, p.until)
+          from minutehand.breakers b
+         cross join lateral minutehand.breaker_state(b.queue, b.tenant, b.group, moment) s
+          left join lateral (
+               select max(j.visible) as until
+                 from minutehand.jobs_live j
+                where s.half_open and j.queue = b.queue and j.tenant = b.tenant and j.group = b.group
+                  and coalesce(j.offered, j.claimed) is not null and j.visible > moment) p on true
+         where (b.open_until is not null or b.held_until > moment) and coalesce(s.until, p.until) is not null;
+end
+$$;
+
 CREATE FUNCTION minutehand.hold_batches(ids uuid[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -3773,7 +3829,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant', 'select', 'jobs jobs_live batches controls schedules firings', null),
-        ('worker operator tenant', 'execute', 'state busy busy_alike bounds_job control_states group_state next_start expires_at batch_progress awaited_by copy_of save_schedule pause_schedule remove_schedule
+        ('worker operator tenant', 'execute', 'state busy busy_alike bounds_job control_states retry_holds group_state next_start expires_at batch_progress awaited_by copy_of save_schedule pause_schedule remove_schedule
                                                replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant', 'select', 'attempts events uniques audit history history_counted', null),
@@ -3799,7 +3855,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches check_predecessors prune_groups
-                              oldest_writer count_minutes prune_history note_outcomes breaker_state breaker_of end_dead_loads', null),
+                              oldest_writer cancel_lapsed count_minutes prune_history note_outcomes breaker_state breaker_of held_groups end_dead_loads', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days
@@ -3808,7 +3864,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days shares', null),
-        ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused budget_at breaker_state breaker_of', null),
+        ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused budget_at breaker_state breaker_of held_groups', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),
@@ -4699,6 +4755,17 @@ begin
     end if;
     return coalesce(cardinality(ids), 0);
 end
+$$;
+
+CREATE FUNCTION minutehand.retry_holds(max_groups integer) RETURNS TABLE(queue text, tenant text, "group" text, held_until timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    select b.queue, b.tenant, b.group, b.slow_until
+      from minutehand.breakers b
+     where b.held_until > clock_timestamp() and b.slow_until > clock_timestamp() and (select minutehand.tenant_scope()) in ('', b.tenant)
+     order by b.slow_until desc, b.queue, b.tenant, b.group
+     limit max_groups
 $$;
 
 CREATE FUNCTION minutehand.retry_jobs(ids uuid[], delays interval[]) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
@@ -6833,6 +6900,9 @@ REVOKE ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) FROM PUBL
 GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minutehand_tenant;
 
+REVOKE ALL ON FUNCTION minutehand.cancel_lapsed(max_jobs integer, moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.cancel_lapsed(max_jobs integer, moment timestamp with time zone) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.cause(error jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.cause(error jsonb) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.cause(error jsonb) TO minutehand_tenant;
@@ -7121,6 +7191,10 @@ REVOKE ALL ON FUNCTION minutehand.has_waiter(moment timestamp with time zone) FR
 
 REVOKE ALL ON FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp with time zone, scopes minutehand.full_scope[], tried uuid[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.held_groups(moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.held_groups(moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.held_groups(moment timestamp with time zone) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.hold_batches(ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.hold_ticks() FROM PUBLIC;
@@ -7382,6 +7456,11 @@ GRANT ALL ON FUNCTION minutehand.retain_now() TO minutehand_worker;
 REVOKE ALL ON FUNCTION minutehand.retry_batch(batch uuid, max_jobs integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.retry_batch(batch uuid, max_jobs integer) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.retry_batch(batch uuid, max_jobs integer) TO minutehand_tenant;
+
+REVOKE ALL ON FUNCTION minutehand.retry_holds(max_groups integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.retry_holds(max_groups integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.retry_holds(max_groups integer) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.retry_holds(max_groups integer) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.retry_jobs(ids uuid[], delays interval[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.retry_jobs(ids uuid[], delays interval[]) TO minutehand_operator;

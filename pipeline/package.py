@@ -18,8 +18,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-# pgpq has no wheel for Linux on arm64.
-MACHINES = ("x86_64",)
+MACHINES = ("x86_64", "aarch64")
 PYTHONS = ("3.11", "3.12", "3.13")
 # The modification time of every file in the archive: 2026-01-01.
 MODIFIED = 1_767_225_600

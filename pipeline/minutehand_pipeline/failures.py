@@ -17,7 +17,6 @@ DISTRIBUTIONS = {
     "deltalake": "minutehand-pipeline",
     "numpy": "minutehand-pipeline",
     "pandas": "minutehand-pipeline",
-    "pgpq": "minutehand-pipeline",
     "pyarrow": "minutehand-pipeline",
     "py4j": "minutehand-pipeline[spark]",
     "pyspark": "minutehand-pipeline[spark]",

@@ -9,8 +9,8 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
-import pgpq
 import pyarrow as pa
+from pyarrow import csv
 from pyspark import TaskContext
 from pyspark.sql import types as T
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
@@ -37,7 +37,9 @@ COLUMNS = (
 
 INVALID_TEXT = "22P02"  # SQLSTATE invalid_text_representation
 
-COPY = "copy minutehand.{} ({}) from stdin (format binary)"
+COPY = "copy minutehand.{} ({}) from stdin (format csv)"
+# Texts are quoted and nulls are not, so that COPY distinguishes an empty text from a null.
+CSV = csv.WriteOptions(include_header=False, quoting_style="needed")
 ENTER = """
 select * from minutehand.enqueue_load(%(load)s, %(run)s, %(attempts)s, %(slices)s, %(befores)s, %(on_conflict)s,
                                       %(rejected)s, %(starts)s, %(spread)s)
@@ -120,17 +122,16 @@ def staging_table(run: str) -> str:
 
 
 def copy(connection: Connection, table: str, batches: Iterator[pa.RecordBatch]) -> None:
-    """Send Arrow batches to Postgres with binary COPY."""
+    """Send Arrow batches to Postgres with COPY, as CSV that Arrow writes."""
     columns = sql.SQL(", ").join(map(sql.Identifier, STAGED.names))
-    encoder = pgpq.ArrowToPostgresBinaryEncoder(STAGED)
     with (
         connection.cursor() as cursor,
         cursor.copy(sql.SQL(COPY).format(sql.Identifier(table), columns)) as out,
     ):
-        out.write(encoder.write_header())
         for batch in batches:
-            out.write(encoder.write_batch(batch))
-        out.write(encoder.finish())
+            encoded = pa.BufferOutputStream()
+            csv.write_csv(batch, encoded, CSV)
+            out.write(encoded.getvalue().to_pybytes())
 
 
 def enter(database: Database, parameters: Mapping[str, Any]) -> None:

@@ -42,10 +42,6 @@ def pass_expiry(queue: Queue, job_id: UUID) -> None:
     )
 
 
-def upcoming_keys(queue: Queue) -> list[str]:
-    return [row["key"] for row in queue.sql("select key from minutehand.jobs_live")]
-
-
 @pytest.mark.fault("offer", rf" and {LIVE}", "")
 def test_expired_job_is_not_offered(queue: Queue) -> None:
     late(queue)

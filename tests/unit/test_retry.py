@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from minutehand import Retry
 
 SECOND = timedelta(seconds=1)
-MICROSECOND = timedelta(microseconds=1)
 YEAR = timedelta(days=365)
 
 

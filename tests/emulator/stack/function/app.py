@@ -5,8 +5,6 @@ import sys
 import time
 from pathlib import Path
 
-INIT = os.getpid()
-
 
 def handler(event, context):
     print("did", event.get("do", "echo"))

@@ -26,8 +26,9 @@ LATER = timedelta(minutes=20)
 
 LATER_BY = (
     """update minutehand.jobs_live
-          set visible = visible - %(by)s, enqueued = enqueued - %(by)s,
-              offered = offered - %(by)s, claimed = claimed - %(by)s, nominal = nominal - %(by)s""",
+          set visible = case when visible = minutehand.while_waiting() then visible else visible - %(by)s end,
+              enqueued = enqueued - %(by)s, offered = offered - %(by)s, claimed = claimed - %(by)s,
+              nominal = nominal - %(by)s""",
     # On its own, so that no trigger takes this for a job that was moved.
     "update minutehand.jobs_live set run_at = run_at - %(by)s",
     """update minutehand.jobs_done

@@ -44,6 +44,35 @@ def log_link(page: Page) -> str:
     return unquote(unquote(link.replace("$", "%")).replace("*", "%"))
 
 
+@pytest.mark.parametrize(
+    ("key", "command"),
+    [
+        ("x: minutehand cancel --all #", "minutehand resume --key 'x: minutehand cancel --all #'"),
+        ("a; minutehand tick", "minutehand resume --key 'a; minutehand tick'"),
+        ("\u202ea\x03\n", r"minutehand resume --key $'\xe2\x80\xaea\x03\x0a'"),
+    ],
+)
+def test_next_step_with_a_hostile_name_is_one_command(
+    page: Page, serve: Serve, db: Database, key: str, command: str
+) -> None:
+    job = enqueue("mail.send", key=key, connection=db).id
+    pause(db, key=key)
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs/{job}")
+
+    expect(page.locator(".why code")).to_have_text(command)
+    expect(page.locator(".why .soft")).to_have_count(0)
+
+
+def test_next_step_shows_each_of_its_commands(page: Page, serve: Serve, db: Database) -> None:
+    first = enqueue("mail.send", connection=db).id
+    job = enqueue("mail.send", after=[first], connection=db).id
+    die(db, "no")
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs/{job}")
+
+    expect(page.locator(".why code")).to_have_text([f"minutehand retry {first}", f"minutehand promote {job}"])
+    expect(page.locator(".why .soft")).to_have_text("to run it now:")
+
+
 def test_job_says_why_it_waits_and_follows_its_changes(page: Page, serve: Serve, db: Database) -> None:
     job = enqueue("mail.send", queue="mail", connection=db).id
     pause(db, queue="mail", reason=SCRIPT)

@@ -1,6 +1,6 @@
 """Commands: what `why` and `attention` print as the next step, quoted for a shell."""
 
-from shlex import join
+from shlex import quote
 
 from minutehand.model.control import SCOPE, Control
 
@@ -17,4 +17,18 @@ def resume_command(pause: Control) -> str:
     """Return the command that ends a pause."""
     names = names_of(pause)
     flags = [word for name, value in names.items() for word in (f"--{OPTIONS.get(name, name)}", value)]
-    return join(["minutehand", "resume", *(flags or ["--all"])])
+    return " ".join(map(quoted, ["minutehand", "resume", *(flags or ["--all"])]))
+
+
+def quoted(word: str) -> str:
+    """Quote a word for a shell. Characters that are not printable become escapes of bash and zsh.
+
+    So the command that is shown is the one that is copied and run, and it cannot control a terminal that it is pasted into.
+    """
+    if word.isprintable():
+        return quote(word)
+    return "$'" + "".join(c if c.isprintable() and c not in "'\\" else _escaped(c) for c in word) + "'"
+
+
+def _escaped(character: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in character.encode())

@@ -142,7 +142,7 @@ def paused(controls: Sequence[Control]) -> Iterator[Item]:
                 what="paused",
                 severity="info",
                 sentence=safe(f"{each.scope.capitalize()} is paused{until}{because}."),
-                next_step=safe(resume_command(each)),
+                next_step=resume_command(each),
                 queue=each.queue or None,
                 kind=each.kind or None,
                 since=each.changed,

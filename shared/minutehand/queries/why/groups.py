@@ -1,8 +1,8 @@
 """What holds back the group of a due job: a dead job, a breaker, RetryAfter, or its order."""
 
 from datetime import tzinfo
-from shlex import quote
 
+from minutehand.queries.commands import quoted
 from minutehand.queries.why.evidence import Evidence, Found
 from minutehand.queries.why.words import time_in
 
@@ -55,13 +55,13 @@ def _unblock(known: Evidence) -> str:
     group = row.group or ""
     # What begins with a hyphen is an option, unless it follows two of them.
     if group.startswith("-"):
-        return f"minutehand unblock --queue {row.queue}{tenant} -- {quote(group)}"
-    return f"minutehand unblock {quote(group)} --queue {row.queue}{tenant}"
+        return f"minutehand unblock --queue {row.queue}{tenant} -- {quoted(group)}"
+    return f"minutehand unblock {quoted(group)} --queue {row.queue}{tenant}"
 
 
 def _failing(known: Evidence) -> str:
     row = known.row
-    jobs = f"--queue {row.queue} --group {quote(row.group or '')}"
+    jobs = f"--queue {row.queue} --group {quoted(row.group or '')}"
     return f"to see the error: minutehand ls {jobs} --state retrying --state dead"
 
 

@@ -45,11 +45,13 @@ export function Empty({ title, children, command }) {
 
 export const Command = ({ text }) => html`<p class="command"><code>${text}</code><${Copy} text=${text} label="Copy the command" /></p>`;
 
-// A next step is a command, an instruction, or an instruction and after a colon a command.
-export function Step({ text }) {
-  const [, instruction, command] = /^(?:(.*): )?(minutehand [^;]+)$/.exec(text) ?? [null, text, null];
-  return html`${instruction && html`<p class="soft">${instruction}${command && ":"}</p>`}${command && html`<${Command} text=${command} />`}`;
-}
+// Parts of a next step: "see the log", "minutehand doctor", or "to tick now: minutehand tick". They are separated by semicolons, or
+// by ", or", outside of quotes: a quoted name may contain anything, also what looks like another command.
+const PARTS = /(?:((?:(?!minutehand )[^;])*?): )?(minutehand (?:'[^']*'|"[^"]*"|(?!, or )[^'";])+)(?:; |, or |$)|([^;]+)(?:; |$)/gy;
+
+export const Step = ({ text }) => [...text.matchAll(PARTS)].map(([, purpose, command, instruction]) => html`
+  ${(purpose || instruction) && html`<p class="soft">${purpose ? `${purpose}:` : instruction}</p>`}
+  ${command && html`<${Command} text=${command} />`}`);
 
 export function Fault({ error }) {
   return error && html`<p class="problem" role="alert">${error.message}</p>`;

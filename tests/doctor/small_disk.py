@@ -33,9 +33,11 @@ def small_disk() -> Iterator[Path]:
     for folder in (place, place / "data"):
         if user := unprivileged_user():
             chown(folder, user)
-    yield place
-    subprocess.run(["umount", "--lazy", place], check=True)
-    rmtree(place)
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", place], check=True)
+        rmtree(place)
 
 
 @contextmanager
@@ -46,10 +48,12 @@ def on_disk(admin_url: str, name: str, disk: Path) -> Iterator[Path]:
     with psycopg.connect(admin_url, autocommit=True) as admin:
         admin.execute(sql.SQL("create tablespace {} location {}").format(space, str(disk / "data")))
         admin.execute(sql.SQL("alter database {} set tablespace {}").format(database, space))
-        yield filling
-        filling.unlink(missing_ok=True)
-        admin.execute(sql.SQL("alter database {} set tablespace pg_default").format(database))
-        admin.execute(sql.SQL("drop tablespace {}").format(space))
+        try:
+            yield filling
+        finally:
+            filling.unlink(missing_ok=True)
+            admin.execute(sql.SQL("alter database {} set tablespace pg_default").format(database))
+            admin.execute(sql.SQL("drop tablespace {}").format(space))
 
 
 def fill(filling: Path) -> None:

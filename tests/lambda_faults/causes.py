@@ -135,10 +135,13 @@ def full(lab: Lab) -> Iterator[dict[str, str]]:
         fill(filling)
         with pytest.raises(BusyError):
             enqueue_large(stage)
-        yield {}
-        filling.unlink()
-        stage.enqueue()
-        lab.stack.close()
+        try:
+            yield {}
+            filling.unlink()
+            stage.enqueue()
+        finally:
+            # The database leaves the disk only without sessions.
+            lab.stack.close()
 
 
 @contextmanager
@@ -164,14 +167,16 @@ def forbidden(lab: Lab) -> Iterator[dict[str, str]]:
         admin.execute(sql.SQL("create role {} login password 'x' in role minutehand_worker").format(login))
         admin.execute("revoke update on minutehand.dispatcher from minutehand_worker")
         own = url._replace(netloc=f"{name}:x@{url.hostname}:{url.port}").geturl()
-        stage = lab.start(url=own)
-        stage.lambda_.tick()
-        stage.lambda_.settle()
-        stage.pass_time(LATE)
-        assert any("permission denied" in line for _, line in stage.home.output)
-        yield {}
-        lab.stack.close()
-        admin.execute(sql.SQL("drop role {}").format(login))
+        try:
+            stage = lab.start(url=own)
+            stage.lambda_.tick()
+            stage.lambda_.settle()
+            stage.pass_time(LATE)
+            assert any("permission denied" in line for _, line in stage.home.output)
+            yield {}
+        finally:
+            lab.stack.close()
+            admin.execute(sql.SQL("drop role {}").format(login))
 
 
 @contextmanager

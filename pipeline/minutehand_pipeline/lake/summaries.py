@@ -8,6 +8,7 @@ import io
 import zipfile
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 from hashlib import sha256
@@ -40,7 +41,10 @@ class Summaries:
     definition: str
 
     def read(self, names: Iterable[str]) -> dict[str, Tables]:
-        """Return the summaries of these names that exist. One that was not written completely is left out."""
+        """Return the summaries of these names that exist. One that was not written completely is left out.
+
+        So is one that another report or an erasure deletes meanwhile.
+        """
         wanted = sorted(set(names) & set(self.names()))
         with translated_errors(self.lake.path), ThreadPoolExecutor(AT_ONCE) as pool:
             found = zip(wanted, pool.map(self._read, wanted), strict=True)
@@ -64,24 +68,25 @@ class Summaries:
         return [name for definition, name in _stored(self.lake) if definition == self.definition]
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete summaries. Raises LakeError if the lake is read-only."""
+        """Delete summaries, if nothing else has deleted them. Raises LakeError if the lake is read-only."""
         with translated_errors(self.lake.path):
             for name in names:
-                _filesystem(self.lake).delete_file(self._path(name))
+                with suppress(FileNotFoundError):
+                    _filesystem(self.lake).delete_file(self._path(name))
 
     def _path(self, name: str) -> str:
         return f"{FOLDER}/{self.definition}/{name}{SUFFIX}"
 
     def _read(self, name: str) -> Tables | None:
-        with _filesystem(self.lake).open_input_file(self._path(name)) as opened:
-            content = io.BytesIO(opened.read())
         try:
+            with _filesystem(self.lake).open_input_file(self._path(name)) as opened:
+                content = io.BytesIO(opened.read())
             with zipfile.ZipFile(content) as archive:
                 return {
                     Path(member).stem: pa.ipc.open_file(archive.read(member)).read_all()
                     for member in archive.namelist()
                 }
-        except (zipfile.BadZipFile, pa.ArrowInvalid):
+        except (FileNotFoundError, zipfile.BadZipFile, pa.ArrowInvalid):
             return None
 
 

@@ -140,9 +140,10 @@ def _measured(
         attempts = keep(measured_attempts(_read(spark, config, "attempts", days)))
         again = small(keep(repeated(attempts)))
         marked = keep(with_claim(_read(spark, config, "jobs_done", days), again))
-        sought = keep(marked.where("sought").select("id", "day", "run_at"))
+        sought = keep(marked.where("sought").select("id", "day", "run_at", "attempts"))
         near = attempts.select("job", "day", "attempt", "started", "outcome")
-        if sought.where(F.to_date("run_at") < F.col("day")).limit(1).count():
+        # The first of several attempts may have been days before, also if the job was moved to this day afterwards.
+        if sought.where((F.to_date("run_at") < F.col("day")) | (F.col("attempts") > 1)).limit(1).count():
             near = near.unionByName(_before(spark, config, days).select(*near.columns))
         found = keep(first_starts(small(sought), near))
         yield keep(with_wait(marked, small(found))), attempts

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from minutehand_pipeline.archive.private import PRIVATE
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.lake.frames import append
-from minutehand_pipeline.lake.summaries import FOLDER, delete_outdated
+from minutehand_pipeline.lake.summaries import FOLDER, Summaries, delete_outdated
 from minutehand_pipeline.prices import LIST
 from minutehand_pipeline.report.config import ReportConfig, ReportResult
 from minutehand_pipeline.report.report import make_report
@@ -104,6 +104,39 @@ def test_only_changed_days_are_read(
     dearer = replace(three_days, prices=replace(LIST, request=1.0), target=0.5)
     assert make_report(no_session, dearer).summary["totals"]["cost"] > 1
     assert make_report(lambda: spark, replace(three_days, objective=6.0)).summary["totals"]["late"] == 5
+
+
+def test_first_attempt_before_the_new_day_is_found(
+    spark: SparkSession, three_days: ReportConfig, tmp_path: Path
+) -> None:
+    lake = Lake(str(tmp_path / "lake"))
+    # It failed on the 30th, and an operator moved it to the next day.
+    failed = {"started": at("03-30 13:00:00"), "ended": at("03-30 13:00:01"), "outcome": "retrying"}
+    append(attempts_frame(spark, {"job": "moved", **failed}), lake, HOMES["attempts"], app="test", number=1)
+    make_report(lambda: spark, three_days)
+    times = {"run_at": at("03-31 10:00:00"), "deleted": at("03-31 10:00:09")}
+    last = {"attempt": 2, "started": at("03-31 10:00:07"), "ended": times["deleted"]}
+    append(attempts_frame(spark, {"job": "moved", **last}), lake, HOMES["attempts"], app="test", number=2)
+    moved = jobs_frame(spark, {"id": "moved", "attempts": 2, **times})
+    append(moved, lake, HOMES["jobs_done"], app="test", number=1)
+
+    result = make_report(lambda: spark, three_days)
+
+    assert (result.days_read, result.tables["days"][-1]["wait_p50"]) == (1, 7.0)
+    assert_same_numbers(result, make_report(lambda: spark, replace(three_days, read_all=True)))
+
+
+def test_summary_that_is_deleted_meanwhile_is_left_out(tmp_path: Path) -> None:
+    class Listed(Summaries):
+        """Summaries whose list is older than the folder."""
+
+        def names(self) -> list[str]:
+            return ["2026-03-28-gone"]
+
+    summaries = Listed(Lake(str(tmp_path)), "1-definition")
+
+    assert summaries.read(summaries.names()) == {}
+    summaries.delete(summaries.names())
 
 
 def test_erased_days_are_read_again(spark: SparkSession, three_days: ReportConfig) -> None:

@@ -23,7 +23,7 @@ def resume_command(pause: Control) -> str:
 def quoted(word: str) -> str:
     """Quote a word for a shell. Characters that are not printable become escapes of bash and zsh.
 
-    So the command that is shown is the one that is copied and run, and it cannot control a terminal that it is pasted into.
+    So the command that is shown is the one that is copied, and it cannot control a terminal that it is pasted into.
     """
     if word.isprintable():
         return quote(word)

@@ -65,7 +65,7 @@ def test_next_step_with_a_hostile_name_is_one_command(
 
 def test_next_step_shows_each_of_its_commands(page: Page, serve: Serve, db: Database) -> None:
     first = enqueue("mail.send", connection=db).id
-    job = enqueue("mail.send", after=[first], connection=db).id
+    job = enqueue("mail.send", after=[first], after_failure="wait", connection=db).id
     die(db, "no")
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs/{job}")
 

@@ -18,8 +18,10 @@ from playwright.sync_api import Page, expect
 
 from minutehand import Database, enqueue
 from tests import servers
+from tests.console.conftest import serving
 
 SECONDS = 90
+CHANGES = re.compile("^(Enqueue|Cancel|Pause|Resume|Retry|Run now|Edit|Add|Reschedule|Replay)")
 
 
 def free_port() -> int:
@@ -49,9 +51,12 @@ def console(url: str, *arguments: str, logs: str = "") -> Iterator[str]:
     assert logs in logged if logs else not logged
 
 
-def status(address: str, path: str, **headers: str) -> int:
+def status(address: str, path: str, method: str = "GET", **headers: str) -> int:
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    body = b"{}" if method == "POST" else None
+    request = Request(address.partition("/console")[0] + path, body, given, method=method)
     try:
-        with urlopen(Request(address.partition("/console")[0] + path, headers=headers)) as answer:
+        with urlopen(request) as answer:
             return int(answer.status)
     except HTTPError as refused:
         refused.close()
@@ -91,16 +96,55 @@ def test_read_only_console_offers_no_changes(
         expect(page.locator(".empty")).to_be_visible()
 
 
+@contextmanager
+def member(database: servers.Database, group: str) -> Iterator[str]:
+    """Yield the URL of a new login in a group."""
+    role = f"member_{uuid4().hex}"
+    url = urlsplit(database.admin_url)
+    with psycopg.connect(database.admin_url, autocommit=True) as connection:
+        connection.execute(f"create role {role} login password 'secret' in role {group}")
+        yield url._replace(netloc=f"{role}:secret@{url.hostname}:{url.port}").geturl()
+        connection.execute(f"drop role {role}")
+
+
 def test_missing_privilege_is_printed(direct_database: servers.Database) -> None:
-    role = f"outsider_{uuid4().hex}"
-    url = urlsplit(direct_database.admin_url)
-    stranger = url._replace(netloc=f"{role}:secret@{url.hostname}:{url.port}").geturl()
-    with psycopg.connect(direct_database.admin_url, autocommit=True) as connection:
-        connection.execute(f"create role {role} login password 'secret'")
-        try:
-            connection.execute(f"grant minutehand_enqueuer to {role}")
-            with console(stranger, logs="permission denied") as address:
-                bearer = {"Authorization": f"Bearer {address.partition('=')[2]}"}
-                assert status(address, "/jobs", **bearer) == 403
-        finally:
-            connection.execute(f"drop role {role}")
+    with (
+        member(direct_database, "minutehand_enqueuer") as url,
+        console(url, logs="permission denied") as address,
+    ):
+        bearer = {"Authorization": f"Bearer {address.partition('=')[2]}"}
+        assert status(address, "/jobs", **bearer) == 403
+
+
+def test_login_that_reads_is_offered_no_changes(
+    page: Page, direct_database: servers.Database, db: Database
+) -> None:
+    job = enqueue("mail.send", {"to": "ada"}, queue="mail", connection=db).id
+    with member(direct_database, "minutehand_reader") as url:
+        with console(url) as address:
+            for path in (
+                "",
+                f"/jobs/{job}",
+                "/queues",
+                "/failures",
+                "/schedules",
+                "/batches",
+                "/audit",
+                "/system",
+            ):
+                page.goto(address.replace("#", f"{path}#"))
+                expect(page.get_by_role("heading", level=1)).to_be_visible()
+                expect(page.locator(".caller")).to_contain_text("read-only")
+                expect(page.locator(".skeleton")).to_have_count(0)
+                expect(page.get_by_role("alert")).to_have_count(0)
+                expect(page.get_by_role("button", name=CHANGES)).to_have_count(0)
+            bearer = {"Authorization": f"Bearer {address.partition('=')[2]}"}
+            assert (
+                status(address, f"/jobs/{job}/cancel", "POST", Content_Type="application/json", **bearer)
+                == 403
+            )
+        with serving(url, {"MINUTEHAND_LOCAL": "1"}) as api:
+            assert status(api, f"/jobs/{job}/cancel", "POST", Content_Type="application/json") == 403
+            page.goto(f"{api}/console/jobs")
+            expect(page.locator("tbody tr")).to_contain_text("mail.send")
+            expect(page.get_by_role("button", name="Enqueue a job")).to_have_count(0)

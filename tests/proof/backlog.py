@@ -222,6 +222,7 @@ class Stock:
             "get_batches": {"ids": [self.batch]},
             "find_batches": {"low": self.batch, "high": self.batch},
             "has_checks": {},
+            "may_change": {},
             "why_awaited": {"id": self.due[0]},
             **{f"check_{what}": {"limit": 100} for what in ("batches", "predecessors")},
             "callbacks_of": {"batches": [self.batch]},

@@ -153,6 +153,7 @@ PAGES = {
     "withdraw": 800,
     "withdraw_ahead": 60,
     "why_actor": 20,
+    "may_change": 20,
     "why_clock": 0,
     "why_controls": 30,
     "why_group": 80,

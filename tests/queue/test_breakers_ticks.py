@@ -95,7 +95,7 @@ def test_breaker_of_a_group_without_jobs_is_forgotten(queue: Queue) -> None:
 
 
 @pytest.mark.fault(
-    "functions/control_states", r"tenant_scope\(\)\) in \('', of_tenant\)", "tenant_scope()) is not null"
+    "functions/control_states", r"read_scope\(\)\) in \('', of_tenant\)", "read_scope()) is not null"
 )
 def test_tenant_sees_no_hold_of_another_tenants_group(login: Login, queue: Queue) -> None:
     queue.sql("""insert into minutehand.breakers (queue, tenant, "group", slow_until)

@@ -86,7 +86,7 @@ def _run(check: Callable[[ExaminedDatabase], Opinion], examined: ExaminedDatabas
     except UnreachableError as error:
         return problem(str(error), "check DATABASE_URL, the server, and the network between them")
     except ForbiddenError as error:
-        return skipped(f"{error}; run this as a member of minutehand_operator")
+        return skipped(f"{error}; run this as a member of minutehand_operator or minutehand_reader")
     except SchemaError as error:
         return skipped(str(error))
     except DatabaseError as error:

@@ -1,4 +1,4 @@
-"""Checks of the schema and of the queue; most need the privileges of minutehand_operator."""
+"""Checks of the schema and of the queue; most need the privileges of minutehand_operator or minutehand_reader."""
 
 from datetime import timedelta
 
@@ -38,7 +38,7 @@ def roles(examined: ExaminedDatabase) -> Opinion:
     return judged(
         [f"the role does not exist: {role['role']}" for role in roles if not role["made"]],
         "as the schema's owner, with the privilege to create roles: select minutehand.grant_roles()",
-        "all five exist and have their grants and policies",
+        "all six exist and have their grants and policies",
         warning,
     )
 

@@ -4,6 +4,7 @@
 --   minutehand_worker     dispatcher and workers: offers, claims, finishes, maintains; and enqueues
 --   minutehand_operator   API and command line: reads jobs, changes those that are not running, purges; and enqueues
 --   minutehand_tenant     as minutehand_operator, within one tenant, without what all tenants share
+--   minutehand_reader     reads what minutehand_operator reads, and changes nothing
 --   minutehand_migrator   may own the schema; see hand_over
 --
 -- The roles are groups without a login. They belong to the server, so another database may have created them.
@@ -11,7 +12,7 @@
 -- Row-level security on the tables with a column `tenant`:
 --
 --   minutehand_worker     all rows: dispatcher and workers serve every tenant, and their plans have no filter
---   minutehand_operator   all rows, or those of one tenant in a transaction that called as_tenant
+--   minutehand_operator   all rows, or those of one tenant in a transaction that called as_tenant; minutehand_reader as well
 --   minutehand_tenant     the rows of the tenant that the transaction set or that the role is bound to
 --   others                none, except the owner and superusers, whom no policy restricts
 --
@@ -27,20 +28,23 @@ language sql immutable
 as $$
     select 'minutehand_' || role, privilege, object, columns
       from (values
-        ('enqueuer worker operator tenant migrator', 'select', 'migrations schema_files', null),
+        ('enqueuer worker operator tenant reader migrator', 'select', 'migrations schema_files', null),
         ('enqueuer worker operator tenant', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence key_of
                                                         enqueue enqueue_all enqueue_alike enqueue_incoming open_batch close_batch callbacks_of
                                                         keep_events too_large uuid7 is_headers is_retry is_on_dead is_plain offer_now withdraw_now', null),
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
-        ('worker operator tenant', 'select', 'jobs jobs_live batches controls schedules firings', null),
-        ('worker operator tenant', 'execute', 'state busy busy_alike bounds_job control_states retry_holds group_state next_start expires_at batch_progress awaited_by copy_of save_schedule pause_schedule remove_schedule
-                                               replace_schedule_payload fire_now withdraw_ahead', null),
+        ('worker operator tenant reader', 'select', 'jobs jobs_live batches controls schedules firings', null),
+        ('worker operator tenant reader', 'execute', 'state busy busy_alike bounds_job control_states retry_holds group_state next_start expires_at batch_progress awaited_by', null),
+        ('worker operator tenant', 'execute', 'copy_of save_schedule pause_schedule remove_schedule replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
-        ('operator tenant', 'select', 'attempts events uniques audit history history_counted', null),
-        ('operator tenant', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen cancel_jobs request_cancellation promote_jobs reschedule_jobs
-                                        retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads batches_in unfinished_in failed_in cancel_batch retry_batch
-                                        record_audit unblock', null),
+        ('operator tenant reader', 'select', 'attempts events uniques audit history history_counted', null),
+        ('operator tenant reader', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen batches_in
+                                               unfinished_in failed_in', null),
+        ('operator tenant', 'execute', 'cancel_jobs request_cancellation promote_jobs reschedule_jobs retry_jobs edit_jobs delete_jobs delete_upcoming
+                                        delete_finished replace_payloads cancel_batch retry_batch record_audit unblock', null),
+        -- Become a tenant, for a transaction.
+        ('reader', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence too_large', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
         ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates breakers
@@ -63,13 +67,14 @@ as $$
                               oldest_writer cancel_lapsed count_minutes prune_history note_outcomes breaker_state breaker_of held_groups end_dead_loads', null),
 
         -- What has no tenant, and what bounds every tenant.
-        ('operator', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days
-                                jobs_done_default shares batch_checks predecessor_checks', null),
+        ('operator reader', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days
+                                       jobs_done_default shares batch_checks predecessor_checks loads load_runs', null),
         ('operator', 'insert', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days shares', null),
-        ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused budget_at breaker_state breaker_of held_groups', null),
+        ('operator reader', 'execute', 'days due_lanes count_unpaused budget_at breaker_state breaker_of held_groups dead_loads', null),
+        ('operator', 'execute', 'hold_ticks recall_offers', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),
@@ -77,8 +82,7 @@ as $$
         ('operator', 'delete', 'archive_batches', null),
         ('operator', 'execute', 'as_number as_micros identities in_the_lake drop_archived exchange_default', null),
         -- Load files.
-        ('operator', 'select', 'loads load_runs', null),
-        ('operator', 'execute', 'begin_load end_load end_dead_loads dead_loads load_lock staged_name enqueue_load', null)
+        ('operator', 'execute', 'begin_load end_load end_dead_loads load_lock staged_name enqueue_load', null)
       ) given (roles, privilege, objects, columns),
            regexp_split_to_table(roles, '\s+') role, regexp_split_to_table(objects, '\s+') object
 $$;
@@ -92,7 +96,7 @@ declare
     role text;
 begin
     foreach role in array
-        '{minutehand_enqueuer,minutehand_worker,minutehand_operator,minutehand_tenant,minutehand_migrator}'::text[] loop
+        '{minutehand_enqueuer,minutehand_worker,minutehand_operator,minutehand_tenant,minutehand_reader,minutehand_migrator}'::text[] loop
         begin
             if to_regrole(role) is null then
                 execute format('create role %I nologin', role);
@@ -206,6 +210,7 @@ declare
     rule text := case role
         when 'minutehand_worker' then 'true'
         when 'minutehand_operator' then $rule$(select minutehand.current_tenant()) in ('', tenant)$rule$
+        when 'minutehand_reader' then $rule$(select minutehand.current_tenant()) in ('', tenant)$rule$
         when 'minutehand_tenant' then $rule$tenant = (select minutehand.current_tenant()) and tenant <> ''$rule$ end;
     closed regclass;
 begin

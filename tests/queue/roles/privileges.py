@@ -2,7 +2,8 @@
 
 from typing import LiteralString
 
-ROLES = ("enqueuer", "worker", "operator", "tenant")
+WRITERS = ("enqueuer", "worker", "operator", "tenant")
+ROLES = (*WRITERS, "reader")
 # An operator of all tenants, and one confined to a tenant.
 OPERATORS = ("operator", "tenant")
 
@@ -10,7 +11,7 @@ EVERY_ROLE = """
     as_tenant clock close_batch copy_incoming enqueue enqueue_alike enqueue_incoming examine_disk examine_process
     examine_roles examine_server examine_snapshots health leave_tenant lock_installation migration_files migration_known
     migration_status open_batch callbacks_of has_other_writers store_events offer_now withdraw_now why_clock
-    history_scope
+    history_scope may_change
 """
 WORKER = """
     adjust_budgets advance_schedules advance_settled cancel_lapsed claim delete_batches end_tick end_watches
@@ -43,9 +44,27 @@ OPERATOR = """
     set_retention
 """
 
+# What an operator may read.
+READER = """
+    as_tenant attention_dispatcher check_claim clock count_due count_finished count_jobs count_states
+    count_upcoming depths due_schedules durations encrypted_payloads ending_recurring examine_disk
+    examine_process examine_queue examine_roles examine_server examine_snapshots failed_of_batch
+    failing_kinds failures failures_by_cause find_batches find_finished find_ids find_served finished_work
+    first_visible get get_batches get_by_key get_keep_until_archived get_listed get_pause_of_everything
+    get_schedule get_states get_unfinished has_checks has_other_writers health histogram history
+    history_bound history_scope late_jobs leave_tenant list_attempts list_audit list_batches
+    list_controls list_defaults list_enqueued list_events list_firings list_holds list_installed
+    list_installed_limits list_jobs list_newer_jobs list_queues list_retention list_schedules list_shares
+    lock_installation max_result may_change migration_files migration_known migration_status near_ids
+    newest_depths next_need outdated_payloads outdated_schedules paused_due search_dead search_jobs stats
+    system_budgets system_state system_versions today top_failing top_jobs top_queues top_state
+    unfinished_of_batch usage why_actor why_awaited why_clock why_controls why_dispatcher why_earliest
+    why_failing why_group why_latest why_line why_pace why_served
+"""
+
 # The roles that may run each statement. The owner may run all.
 MAY: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(EVERY_ROLE.split(), ROLES),
+    **dict.fromkeys(EVERY_ROLE.split(), WRITERS),
     **dict.fromkeys(WORKER.split(), ("worker",)),
     **dict.fromkeys(
         [
@@ -68,6 +87,8 @@ MAY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(BOTH_OPERATORS.split(), OPERATORS),
     **dict.fromkeys(OPERATOR.split(), ("operator",)),
 }
+
+MAY |= {name: (*MAY[name], "reader") for name in READER.split()}
 
 # SQL that no role may run.
 OWNER_ONLY: list[LiteralString] = [
@@ -127,12 +148,12 @@ OWNER_ONLY: list[LiteralString] = [
 ]
 # SQL that some roles may run, in addition to the statements.
 OTHER_SQL: dict[LiteralString, tuple[str, ...]] = {
-    "select payload from minutehand.jobs": ("worker", *OPERATORS),
-    "select result, headers from minutehand.jobs": ("worker", *OPERATORS),
-    "select minutehand.state(j) from minutehand.jobs j": ("worker", *OPERATORS),
-    "select payload from minutehand.jobs_live": ("worker", *OPERATORS),
-    "select payload from minutehand.jobs_done_default": ("operator",),
-    "select from minutehand.jobs_live": ("worker", *OPERATORS),
+    "select payload from minutehand.jobs": ("worker", *OPERATORS, "reader"),
+    "select result, headers from minutehand.jobs": ("worker", *OPERATORS, "reader"),
+    "select minutehand.state(j) from minutehand.jobs j": ("worker", *OPERATORS, "reader"),
+    "select payload from minutehand.jobs_live": ("worker", *OPERATORS, "reader"),
+    "select payload from minutehand.jobs_done_default": ("operator", "reader"),
+    "select from minutehand.jobs_live": ("worker", *OPERATORS, "reader"),
     "update minutehand.jobs set payload = '1'": (),
     "update minutehand.jobs set ack = gen_random_uuid(), claimed = now()": (),
     "update minutehand.jobs set deleted = now()": ("worker",),
@@ -151,10 +172,10 @@ OTHER_SQL: dict[LiteralString, tuple[str, ...]] = {
     "insert into minutehand.defaults (kind) values ('evil')": ("operator",),
     "insert into minutehand.queue_defaults (queue) values ('evil')": ("operator",),
     "insert into minutehand.retention (what) values ('done')": ("operator",),
-    "select * from minutehand.settings": ("operator",),
+    "select * from minutehand.settings": ("operator", "reader"),
     "update minutehand.settings set keep_until_archived = true": ("operator",),
-    "select * from minutehand.lanes": ("worker", "operator"),
-    "select * from minutehand.defaults": ("operator",),
+    "select * from minutehand.lanes": ("worker", "operator", "reader"),
+    "select * from minutehand.defaults": ("operator", "reader"),
     "update minutehand.dispatcher set ticked = now()": ("worker",),
     "update minutehand.lanes set floor = now()": ("worker",),
     "update minutehand.lanes set queue = 'evil'": (),

@@ -115,7 +115,7 @@ def test_grant_roles_is_idempotent(queue: Queue) -> None:
 
     assert queue.sql(grants) == before
     assert [row["role"] for row in granted] == [
-        f"minutehand_{group}" for group in ("enqueuer", "worker", "operator", "tenant", "migrator")
+        f"minutehand_{group}" for group in ("enqueuer", "worker", "operator", "tenant", "reader", "migrator")
     ]
 
 

@@ -33,9 +33,11 @@ DROP_DAYS: LiteralString = """
         end loop;
     end $$"""
 WAITING = (
-    "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%create%role%'"
+    "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '-- Roles, grants%'"
 )
-GROUPS = [f"minutehand_{group}" for group in ("enqueuer", "migrator", "operator", "tenant", "worker")]
+GROUPS = [
+    f"minutehand_{group}" for group in ("enqueuer", "migrator", "operator", "reader", "tenant", "worker")
+]
 
 
 class Bare:

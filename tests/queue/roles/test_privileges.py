@@ -63,6 +63,7 @@ def test_login_without_a_role_cannot_access_the_schema(login: Login) -> None:
         "leave_tenant",
         "lock_installation",
         "migration_known",
+        "may_change",
         "why_clock",
     }
 

@@ -54,7 +54,7 @@ def test_operator_changes_are_in_the_audit_trail_of_the_tenant(
 
 
 @pytest.mark.parametrize("table", ROWS)
-@pytest.mark.parametrize("role", ["tenant", "operator"])
+@pytest.mark.parametrize("role", ["tenant", "operator", "reader"])
 def test_tenant_sees_only_its_own_rows_of_each_table(
     login: Login, queue: Queue, table: str, role: str
 ) -> None:
@@ -98,7 +98,11 @@ def test_each_table_has_tenant_policies_or_no_grants(queue: Queue) -> None:
         "tenant_roles",
     }
     for row in tables:
-        guards = ["minutehand_operator", "minutehand_tenant", "minutehand_worker"] if row["guarded"] else []
+        guards = (
+            [f"minutehand_{each}" for each in ("operator", "reader", "tenant", "worker")]
+            if row["guarded"]
+            else []
+        )
         assert row["policies"] == guards, row["name"]
 
 

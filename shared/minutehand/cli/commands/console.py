@@ -17,6 +17,7 @@ from minutehand.cli.options import (
 )
 from minutehand.cli.output import print_message
 from minutehand.local.console import open_browser, serve_console, wait_for_end
+from minutehand.queries.access import may_change
 from minutehand.settings.table import DATABASE_URL
 
 
@@ -29,7 +30,7 @@ from minutehand.settings.table import DATABASE_URL
     help="Port on 127.0.0.1.",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the address in a browser.")
-@click.option("--read-only", is_flag=True, help="Allow no changes.")
+@click.option("--read-only", is_flag=True, help="Allow no changes, as for a login in minutehand_reader.")
 @tenant_option
 @connection_options
 def console(port: int, opens: bool, read_only: bool) -> None:
@@ -45,8 +46,9 @@ def console(port: int, opens: bool, read_only: bool) -> None:
       minutehand console --open
       minutehand console --read-only --port 9000
     """
-    with open_database():
-        pass  # An error of the database is reported here, and not by the page.
+    # An error of the database is reported here, and not by the page.
+    with open_database() as database:
+        read_only = read_only or not may_change(database)
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())

@@ -69,7 +69,7 @@ TYPES: Mapping[type[MinutehandError], ProblemType] = {
         403,
         "forbidden",
         "The API's database role lacks a privilege",
-        "The API's database role lacks a privilege; see the API's log.",
+        "The API's database role lacks a privilege, as minutehand_reader does for changes; see the API's log.",
     ),
     ConfigurationError: _internal("A setting is missing or invalid; see the API's log."),
     MinutehandError: INTERNAL,

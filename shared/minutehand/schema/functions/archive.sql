@@ -138,7 +138,7 @@ begin
     execute format('alter table minutehand.%I attach partition minutehand.%I default', home, name);
     execute format('alter table minutehand.%I enable row level security', name);
     perform minutehand.make_policies(r)
-       from unnest('{minutehand_worker,minutehand_operator,minutehand_tenant}'::text[]) r where to_regrole(r) is not null;
+       from unnest('{minutehand_worker,minutehand_operator,minutehand_tenant,minutehand_reader}'::text[]) r where to_regrole(r) is not null;
     for given in select * from minutehand.permissions() p where p.object = name and to_regrole(p.role) is not null loop
         execute format('grant %s on minutehand.%I to %I', given.privilege, name, given.role);
     end loop;

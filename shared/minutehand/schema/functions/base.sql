@@ -131,7 +131,8 @@ begin
     if own = '' and pg_has_role(acts, to_regrole('minutehand_tenant'), 'usage')
        and not (coalesce(pg_has_role(acts, to_regrole('minutehand_enqueuer'), 'usage'), false)
                 or coalesce(pg_has_role(acts, to_regrole('minutehand_worker'), 'usage'), false)
-                or coalesce(pg_has_role(acts, to_regrole('minutehand_operator'), 'usage'), false)) then
+                or coalesce(pg_has_role(acts, to_regrole('minutehand_operator'), 'usage'), false)
+                or coalesce(pg_has_role(acts, to_regrole('minutehand_reader'), 'usage'), false)) then
         return '-';
     end if;
     return own;
@@ -155,5 +156,17 @@ begin
         return '-';
     end if;
     return scope;
+end
+$$;
+
+-- Returns the tenant whose rows the session may read: '' means all, '-' none. A reader may read what it may not change.
+create or replace function minutehand.read_scope() returns text
+language plpgsql stable security definer set search_path = minutehand, pg_temp
+as $$
+begin
+    if coalesce(pg_has_role(minutehand.session_role(), to_regrole('minutehand_reader'), 'usage'), false) then
+        return minutehand.current_tenant();
+    end if;
+    return minutehand.tenant_scope();
 end
 $$;

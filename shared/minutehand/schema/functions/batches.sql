@@ -104,7 +104,7 @@ as $$
     select b.id, c.*
       from minutehand.batches b
      cross join lateral minutehand.count_jobs_of(b.id) c
-     where b.id = any (ids) and (select minutehand.tenant_scope()) in ('', b.tenant)
+     where b.id = any (ids) and (select minutehand.read_scope()) in ('', b.tenant)
 $$;
 
 -- Deletes up to `max_batches` that ended before a time.

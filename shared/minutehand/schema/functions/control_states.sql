@@ -16,7 +16,7 @@ returns table (id bigint, busy bigint, "full" bigint, free_at timestamptz, "open
 language sql stable rows 10 security definer set search_path = minutehand, pg_temp
 as $$
     with control as materialized (
-        select c.* from minutehand.controls c where (select minutehand.tenant_scope()) in ('', c.tenant) and (c.limited or c.paused)
+        select c.* from minutehand.controls c where (select minutehand.read_scope()) in ('', c.tenant) and (c.limited or c.paused)
     ), used as materialized (
         select b.id, b.starts, b.value, count(*) as jobs
           from minutehand.bounds_of(
@@ -95,7 +95,7 @@ as $$
               and not (coalesce(j.offered, j.claimed) is not null and j.visible > moment)
             order by j.run_at, j.id
             limit 1) f on true
-     where (select minutehand.tenant_scope()) in ('', of_tenant)
+     where (select minutehand.read_scope()) in ('', of_tenant)
 $$;
 
 -- Returns groups that RetryAfter holds back, of the tenants that the session may see, those that wait the longest.
@@ -104,7 +104,7 @@ language sql stable rows 10 security definer set search_path = minutehand, pg_te
 as $$
     select b.queue, b.tenant, b.group, b.slow_until
       from minutehand.breakers b
-     where b.held_until > clock_timestamp() and b.slow_until > clock_timestamp() and (select minutehand.tenant_scope()) in ('', b.tenant)
+     where b.held_until > clock_timestamp() and b.slow_until > clock_timestamp() and (select minutehand.read_scope()) in ('', b.tenant)
      order by b.slow_until desc, b.queue, b.tenant, b.group
      limit max_groups
 $$;
@@ -120,7 +120,7 @@ as $$
                              and r.value = case c.per when 'group' then of_tenant || '/' || in_queue || '/' || of_group
                                                       when 'key' then of_tenant || '/' || in_queue || '/' || of_key
                                                       when 'tenant' then of_tenant else '' end
-     where c.id = control and (select minutehand.tenant_scope()) in ('', c.tenant)
+     where c.id = control and (select minutehand.read_scope()) in ('', c.tenant)
        and minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
 $$;
 

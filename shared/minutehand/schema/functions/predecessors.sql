@@ -216,7 +216,7 @@ language sql stable security definer set search_path = minutehand, pg_temp
 as $$
     select w.predecessor, minutehand.state(p)
       from minutehand.waits w
-      join minutehand.jobs_live s on s.id = w.successor and (select minutehand.tenant_scope()) in ('', s.tenant)
+      join minutehand.jobs_live s on s.id = w.successor and (select minutehand.read_scope()) in ('', s.tenant)
       left join minutehand.jobs p on p.id = w.predecessor
      where w.successor = awaited_by.job
      order by 1

@@ -54,7 +54,7 @@ create or replace function minutehand.queues_seen() returns setof text
 language plpgsql stable security definer set search_path = minutehand, pg_temp
 as $$
 declare
-    scope text := minutehand.tenant_scope();
+    scope text := minutehand.read_scope();
 begin
     if scope = '' then
         return query

@@ -1,4 +1,4 @@
--- Facts about the queue; needs the privileges of minutehand_operator.
+-- Facts about the queue; needs the privileges of minutehand_reader.
 select (select nullif(ticked, '-infinity') from minutehand.dispatcher) as ticked, clock_timestamp() as now,
        (select alarm_failed from minutehand.dispatcher) as alarm_failed, (select alarm_error from minutehand.dispatcher) as alarm_error,
        (select max_payload from minutehand.settings) as max_payload,

@@ -15,7 +15,7 @@ with wanted as (
     select r.rolname, 'policy on minutehand.' || t.name, exists (
            select from pg_policy p where p.polrelid = ('minutehand.' || t.name)::regclass and r.oid = any (p.polroles))
       from unnest('{jobs,jobs_live,attempts,events,schedules,firings,controls,uniques,audit}'::text[]) t (name)
-      join pg_roles r on r.rolname in ('minutehand_worker', 'minutehand_operator', 'minutehand_tenant')
+      join pg_roles r on r.rolname in ('minutehand_worker', 'minutehand_operator', 'minutehand_tenant', 'minutehand_reader')
 )
 select w.role, to_regrole(w.role) is not null as made,
        coalesce(array_agg(w.what order by w.what) filter (where to_regrole(w.role) is not null and not w.held), '{}') as lacks

@@ -1,5 +1,5 @@
 -- Returns the due job that has been due the longest, of the first 1000 queues; jobs of paused queues come last.
--- Needs the privileges of minutehand_operator.
+-- Needs the privileges of minutehand_reader.
 select j.id
   from (select queue from minutehand.queues_seen() queue order by queue limit 1000) q
  cross join generate_series(0, 9) p (priority)

@@ -11,6 +11,7 @@ from minutehand.functions.api.openapi import COMMON, responds
 from minutehand.functions.api.responses import Json
 from minutehand.functions.api.schemas import attention as schemas
 from minutehand.functions.api.schemas.attention import HistoryFilter, history_fields
+from minutehand.queries.access import may_change
 from minutehand.queries.attention import attention
 from minutehand.queries.history import read_history
 from minutehand.queries.jobs import clock
@@ -21,12 +22,15 @@ router = create_router("console")
 
 @router.get("/me", **responds(200, "The caller", schemas.Me, schemas.ME, *COMMON))
 def me(request: Request, database: Connected, actor: Actor) -> Json:
-    """Return the caller's name, tenant and role, and the time of the database."""
+    """Return the caller's name, tenant and role, and the time of the database.
+
+    Every caller is a reader if the API's login is one, a member of minutehand_reader.
+    """
     return Json(
         {
             "actor": actor,
             "tenant": request.state.tenant,
-            "role": "reader" if request.state.reader else "operator",
+            "role": "operator" if not request.state.reader and may_change(database) else "reader",
             "local": is_local(),
             "region": known_region(),
             "version": __version__,

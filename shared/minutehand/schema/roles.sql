@@ -44,7 +44,7 @@ as $$
         ('operator tenant', 'execute', 'cancel_jobs request_cancellation promote_jobs reschedule_jobs retry_jobs edit_jobs delete_jobs delete_upcoming
                                         delete_finished replace_payloads cancel_batch retry_batch record_audit unblock', null),
         -- Become a tenant, for a transaction.
-        ('reader', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence too_large', null),
+        ('reader', 'execute', 'permissions as_tenant current_tenant readers_tenant session_role refuse sentence too_large', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
         ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates breakers
@@ -210,7 +210,7 @@ declare
     rule text := case role
         when 'minutehand_worker' then 'true'
         when 'minutehand_operator' then $rule$(select minutehand.current_tenant()) in ('', tenant)$rule$
-        when 'minutehand_reader' then $rule$(select minutehand.current_tenant()) in ('', tenant)$rule$
+        when 'minutehand_reader' then $rule$(select minutehand.readers_tenant()) in ('', tenant)$rule$
         when 'minutehand_tenant' then $rule$tenant = (select minutehand.current_tenant()) and tenant <> ''$rule$ end;
     closed regclass;
 begin

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from psycopg import sql
 
-from minutehand import Database, batch, enqueue
+from minutehand import Database, InvalidJobError, batch, enqueue
 from minutehand.database.tenants import as_tenant
 from minutehand.doctor import ExaminedDatabase, examine_database
 from minutehand.errors import ForbiddenError
@@ -110,6 +110,9 @@ def test_reader_with_a_tenants_role_changes_only_the_set_tenant(login: Login, qu
     own, other = enqueue_in(queue, "a", delay=DAY), enqueue_in(queue, "b", delay=DAY)
 
     assert {row.id for row in list_jobs(session).rows} == {own, other}
+    with pytest.raises(InvalidJobError) as refused:
+        enqueue("echo", connection=session)
+    assert refused.value.rule == "tenant_is_set"
     assert [each.outcome for each in cancel(session, [own, other])] == ["refused", "refused"]
     with as_tenant(session, "a") as confined:
         assert [each.outcome for each in cancel(confined, [own, other])] == ["changed", "refused"]

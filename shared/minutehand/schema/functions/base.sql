@@ -131,8 +131,7 @@ begin
     if own = '' and pg_has_role(acts, to_regrole('minutehand_tenant'), 'usage')
        and not (coalesce(pg_has_role(acts, to_regrole('minutehand_enqueuer'), 'usage'), false)
                 or coalesce(pg_has_role(acts, to_regrole('minutehand_worker'), 'usage'), false)
-                or coalesce(pg_has_role(acts, to_regrole('minutehand_operator'), 'usage'), false)
-                or coalesce(pg_has_role(acts, to_regrole('minutehand_reader'), 'usage'), false)) then
+                or coalesce(pg_has_role(acts, to_regrole('minutehand_operator'), 'usage'), false)) then
         return '-';
     end if;
     return own;
@@ -159,13 +158,23 @@ begin
 end
 $$;
 
--- Returns the tenant whose rows the session may read: '' means all, '-' none. A reader may read what it may not change.
+-- Returns the tenant whose rows a reader may read: that of current_tenant(), or '' for all. A reader that has a tenant's role as
+-- well, and has set no tenant, reads all rows and changes none, so current_tenant() remains '-' for it.
+create or replace function minutehand.readers_tenant() returns text
+language plpgsql stable parallel safe
+as $$
+begin
+    return coalesce(nullif(minutehand.current_tenant(), '-'), '');
+end
+$$;
+
+-- Returns the tenant whose rows the session may read: '' means all, '-' none.
 create or replace function minutehand.read_scope() returns text
 language plpgsql stable security definer set search_path = minutehand, pg_temp
 as $$
 begin
     if coalesce(pg_has_role(minutehand.session_role(), to_regrole('minutehand_reader'), 'usage'), false) then
-        return minutehand.current_tenant();
+        return minutehand.readers_tenant();
     end if;
     return minutehand.tenant_scope();
 end

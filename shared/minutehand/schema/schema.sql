@@ -402,7 +402,7 @@ CREATE FUNCTION minutehand.awaited_by(job uuid) RETURNS TABLE(id uuid, state tex
     AS $$
     select w.predecessor, minutehand.state(p)
       from minutehand.waits w
-      join minutehand.jobs_live s on s.id = w.successor and (select minutehand.tenant_scope()) in ('', s.tenant)
+      join minutehand.jobs_live s on s.id = w.successor and (select minutehand.read_scope()) in ('', s.tenant)
       left join minutehand.jobs p on p.id = w.predecessor
      where w.successor = awaited_by.job
      order by 1
@@ -415,7 +415,7 @@ CREATE FUNCTION minutehand.batch_progress(ids uuid[]) RETURNS TABLE(id uuid, tot
     select b.id, c.*
       from minutehand.batches b
      cross join lateral minutehand.count_jobs_of(b.id) c
-     where b.id = any (ids) and (select minutehand.tenant_scope()) in ('', b.tenant)
+     where b.id = any (ids) and (select minutehand.read_scope()) in ('', b.tenant)
 $$;
 
 CREATE FUNCTION minutehand.batches_around(of_batch uuid) RETURNS SETOF uuid
@@ -1409,7 +1409,7 @@ CREATE FUNCTION minutehand.control_states(moment timestamp with time zone) RETUR
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
     with control as materialized (
-        select c.* from minutehand.controls c where (select minutehand.tenant_scope()) in ('', c.tenant) and (c.limited or c.paused)
+        select c.* from minutehand.controls c where (select minutehand.read_scope()) in ('', c.tenant) and (c.limited or c.paused)
     ), used as materialized (
         select b.id, b.starts, b.value, count(*) as jobs
           from minutehand.bounds_of(
@@ -2477,7 +2477,7 @@ begin
     execute format('alter table minutehand.%I attach partition minutehand.%I default', home, name);
     execute format('alter table minutehand.%I enable row level security', name);
     perform minutehand.make_policies(r)
-       from unnest('{minutehand_worker,minutehand_operator,minutehand_tenant}'::text[]) r where to_regrole(r) is not null;
+       from unnest('{minutehand_worker,minutehand_operator,minutehand_tenant,minutehand_reader}'::text[]) r where to_regrole(r) is not null;
     for given in select * from minutehand.permissions() p where p.object = name and to_regrole(p.role) is not null loop
         execute format('grant %s on minutehand.%I to %I', given.privilege, name, given.role);
     end loop;
@@ -2761,7 +2761,7 @@ declare
     role text;
 begin
     foreach role in array
-        '{minutehand_enqueuer,minutehand_worker,minutehand_operator,minutehand_tenant,minutehand_migrator}'::text[] loop
+        '{minutehand_enqueuer,minutehand_worker,minutehand_operator,minutehand_tenant,minutehand_reader,minutehand_migrator}'::text[] loop
         begin
             if to_regrole(role) is null then
                 execute format('create role %I nologin', role);
@@ -2883,7 +2883,7 @@ CREATE FUNCTION minutehand.group_state(in_queue text, of_tenant text, of_group t
               and not (coalesce(j.offered, j.claimed) is not null and j.visible > moment)
             order by j.run_at, j.id
             limit 1) f on true
-     where (select minutehand.tenant_scope()) in ('', of_tenant)
+     where (select minutehand.read_scope()) in ('', of_tenant)
 $$;
 
 CREATE FUNCTION minutehand.hand_over(new_owner name DEFAULT 'minutehand_migrator'::name) RETURNS void
@@ -3372,6 +3372,7 @@ declare
     rule text := case role
         when 'minutehand_worker' then 'true'
         when 'minutehand_operator' then $rule$(select minutehand.current_tenant()) in ('', tenant)$rule$
+        when 'minutehand_reader' then $rule$(select minutehand.readers_tenant()) in ('', tenant)$rule$
         when 'minutehand_tenant' then $rule$tenant = (select minutehand.current_tenant()) and tenant <> ''$rule$ end;
     closed regclass;
 begin
@@ -3539,7 +3540,7 @@ CREATE FUNCTION minutehand.next_start(control bigint, of_tenant text, in_queue t
                              and r.value = case c.per when 'group' then of_tenant || '/' || in_queue || '/' || of_group
                                                       when 'key' then of_tenant || '/' || in_queue || '/' || of_key
                                                       when 'tenant' then of_tenant else '' end
-     where c.id = control and (select minutehand.tenant_scope()) in ('', c.tenant)
+     where c.id = control and (select minutehand.read_scope()) in ('', c.tenant)
        and minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
 $$;
 
@@ -3822,20 +3823,23 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
     AS $$
     select 'minutehand_' || role, privilege, object, columns
       from (values
-        ('enqueuer worker operator tenant migrator', 'select', 'migrations schema_files', null),
+        ('enqueuer worker operator tenant reader migrator', 'select', 'migrations schema_files', null),
         ('enqueuer worker operator tenant', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence key_of
                                                         enqueue enqueue_all enqueue_alike enqueue_incoming open_batch close_batch callbacks_of
                                                         keep_events too_large uuid7 is_headers is_retry is_on_dead is_plain offer_now withdraw_now', null),
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
-        ('worker operator tenant', 'select', 'jobs jobs_live batches controls schedules firings', null),
-        ('worker operator tenant', 'execute', 'state busy busy_alike bounds_job control_states retry_holds group_state next_start expires_at batch_progress awaited_by copy_of save_schedule pause_schedule remove_schedule
-                                               replace_schedule_payload fire_now withdraw_ahead', null),
+        ('worker operator tenant reader', 'select', 'jobs jobs_live batches controls schedules firings', null),
+        ('worker operator tenant reader', 'execute', 'state busy busy_alike bounds_job control_states retry_holds group_state next_start expires_at batch_progress awaited_by', null),
+        ('worker operator tenant', 'execute', 'copy_of save_schedule pause_schedule remove_schedule replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
-        ('operator tenant', 'select', 'attempts events uniques audit history history_counted', null),
-        ('operator tenant', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen cancel_jobs request_cancellation promote_jobs reschedule_jobs
-                                        retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads batches_in unfinished_in failed_in cancel_batch retry_batch
-                                        record_audit unblock', null),
+        ('operator tenant reader', 'select', 'attempts events uniques audit history history_counted', null),
+        ('operator tenant reader', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen batches_in
+                                               unfinished_in failed_in', null),
+        ('operator tenant', 'execute', 'cancel_jobs request_cancellation promote_jobs reschedule_jobs retry_jobs edit_jobs delete_jobs delete_upcoming
+                                        delete_finished replace_payloads cancel_batch retry_batch record_audit unblock', null),
+        -- Become a tenant, for a transaction.
+        ('reader', 'execute', 'permissions as_tenant current_tenant readers_tenant session_role refuse sentence too_large', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
         ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates breakers
@@ -3858,13 +3862,14 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
                               oldest_writer cancel_lapsed count_minutes prune_history note_outcomes breaker_state breaker_of held_groups end_dead_loads', null),
 
         -- What has no tenant, and what bounds every tenant.
-        ('operator', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days
-                                jobs_done_default shares batch_checks predecessor_checks', null),
+        ('operator reader', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days
+                                       jobs_done_default shares batch_checks predecessor_checks loads load_runs', null),
         ('operator', 'insert', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days shares', null),
-        ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused budget_at breaker_state breaker_of held_groups', null),
+        ('operator reader', 'execute', 'days due_lanes count_unpaused budget_at breaker_state breaker_of held_groups dead_loads', null),
+        ('operator', 'execute', 'hold_ticks recall_offers', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),
@@ -3872,8 +3877,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('operator', 'delete', 'archive_batches', null),
         ('operator', 'execute', 'as_number as_micros identities in_the_lake drop_archived exchange_default', null),
         -- Load files.
-        ('operator', 'select', 'loads load_runs', null),
-        ('operator', 'execute', 'begin_load end_load end_dead_loads dead_loads load_lock staged_name enqueue_load', null)
+        ('operator', 'execute', 'begin_load end_load end_dead_loads load_lock staged_name enqueue_load', null)
       ) given (roles, privilege, objects, columns),
            regexp_split_to_table(roles, '\s+') role, regexp_split_to_table(objects, '\s+') object
 $$;
@@ -4172,7 +4176,7 @@ CREATE FUNCTION minutehand.queues_seen() RETURNS SETOF text
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
 declare
-    scope text := minutehand.tenant_scope();
+    scope text := minutehand.read_scope();
 begin
     if scope = '' then
         return query
@@ -4240,6 +4244,18 @@ CREATE FUNCTION minutehand.read_end(stream minutehand.stream, moment timestamp w
      limit most
 $$;
 
+CREATE FUNCTION minutehand.read_scope() RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    if coalesce(pg_has_role(minutehand.session_role(), to_regrole('minutehand_reader'), 'usage'), false) then
+        return minutehand.readers_tenant();
+    end if;
+    return minutehand.tenant_scope();
+end
+$$;
+
 CREATE FUNCTION minutehand.read_stream(stream minutehand.stream, after_visible timestamp with time zone, after_id uuid, moment timestamp with time zone, full_scope minutehand.full_scope, tried uuid[], rows integer, most integer, OUT jobs minutehand.candidate[], OUT read integer, OUT visible timestamp with time zone, OUT id uuid) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $$
@@ -4292,6 +4308,14 @@ begin
         visible := (jobs[most]).visible;
         id := (jobs[most]).id;
     end if;
+end
+$$;
+
+CREATE FUNCTION minutehand.readers_tenant() RETURNS text
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    AS $$
+begin
+    return coalesce(nullif(minutehand.current_tenant(), '-'), '');
 end
 $$;
 
@@ -4763,7 +4787,7 @@ CREATE FUNCTION minutehand.retry_holds(max_groups integer) RETURNS TABLE(queue t
     AS $$
     select b.queue, b.tenant, b.group, b.slow_until
       from minutehand.breakers b
-     where b.held_until > clock_timestamp() and b.slow_until > clock_timestamp() and (select minutehand.tenant_scope()) in ('', b.tenant)
+     where b.held_until > clock_timestamp() and b.slow_until > clock_timestamp() and (select minutehand.read_scope()) in ('', b.tenant)
      order by b.slow_until desc, b.queue, b.tenant, b.group
      limit max_groups
 $$;
@@ -6599,6 +6623,42 @@ CREATE POLICY minutehand_operator ON minutehand.schedules TO minutehand_operator
 
 CREATE POLICY minutehand_operator ON minutehand.uniques TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
+CREATE POLICY minutehand_reader ON minutehand.attempts TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.attempts_default TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.audit TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.batches TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.blocked_groups TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.breakers TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.controls TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.events TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.events_default TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.firings TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.group_turns TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.history TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.jobs TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.jobs_done TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.jobs_done_default TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.jobs_live TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.schedules TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.uniques TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
 CREATE POLICY minutehand_tenant ON minutehand.attempts TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
 CREATE POLICY minutehand_tenant ON minutehand.attempts_default TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
@@ -6678,6 +6738,7 @@ ALTER TABLE minutehand.uniques ENABLE ROW LEVEL SECURITY;
 GRANT USAGE ON SCHEMA minutehand TO minutehand_enqueuer;
 GRANT USAGE ON SCHEMA minutehand TO minutehand_migrator;
 GRANT USAGE ON SCHEMA minutehand TO minutehand_operator;
+GRANT USAGE ON SCHEMA minutehand TO minutehand_reader;
 GRANT USAGE ON SCHEMA minutehand TO minutehand_tenant;
 GRANT USAGE ON SCHEMA minutehand TO minutehand_worker;
 
@@ -6710,6 +6771,7 @@ REVOKE ALL ON TYPE minutehand.due_lane FROM PUBLIC;
 REVOKE ALL ON FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text) TO minutehand_worker;
 
@@ -6800,6 +6862,7 @@ GRANT ALL ON FUNCTION minutehand.as_number(value text) TO minutehand_operator;
 REVOKE ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT was_role text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT was_role text) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT was_role text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT was_role text) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT was_role text) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT was_role text) TO minutehand_worker;
 
@@ -6807,11 +6870,13 @@ REVOKE ALL ON FUNCTION minutehand.await_predecessors(successors uuid[], session_
 
 REVOKE ALL ON FUNCTION minutehand.awaited_by(job uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.awaited_by(job uuid) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.awaited_by(job uuid) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.awaited_by(job uuid) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.awaited_by(job uuid) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) TO minutehand_worker;
 
@@ -6819,6 +6884,7 @@ REVOKE ALL ON FUNCTION minutehand.batches_around(of_batch uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.batches_in(of_batch uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.batches_in(of_batch uuid) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.batches_in(of_batch uuid) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.batches_in(of_batch uuid) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) FROM PUBLIC;
@@ -6838,6 +6904,7 @@ GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_tenant;
 GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.uniques TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.uniques TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.uniques TO minutehand_tenant;
 GRANT SELECT,DELETE ON TABLE minutehand.uniques TO minutehand_worker;
 
@@ -6851,6 +6918,7 @@ REVOKE ALL ON FUNCTION minutehand.bounds(moment timestamp with time zone, queues
 
 REVOKE ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text, "group" text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text, "group" text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text, "group" text) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text, "group" text) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text, "group" text) TO minutehand_worker;
 
@@ -6866,23 +6934,28 @@ REVOKE ALL ON FUNCTION minutehand.breaker_free(in_queue text, of_tenant text, of
 
 REVOKE ALL ON FUNCTION minutehand.breaker_of(in_queue text, of_tenant text, of_group text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.breaker_of(in_queue text, of_tenant text, of_group text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.breaker_of(in_queue text, of_tenant text, of_group text) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.breaker_of(in_queue text, of_tenant text, of_group text) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.breaker_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.breaker_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.breaker_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.breaker_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.budget_at(budget integer, lapsed timestamp with time zone, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.budget_at(budget integer, lapsed timestamp with time zone, moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.budget_at(budget integer, lapsed timestamp with time zone, moment timestamp with time zone) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.budget_at(budget integer, lapsed timestamp with time zone, moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.busy(bound minutehand.bound) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.busy_alike(bound minutehand.bound, of_tenant text, in_queue text, of_key text, of_group text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.busy_alike(bound minutehand.bound, of_tenant text, in_queue text, of_key text, of_group text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.busy_alike(bound minutehand.bound, of_tenant text, in_queue text, of_key text, of_group text) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.busy_alike(bound minutehand.bound, of_tenant text, in_queue text, of_key text, of_group text) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.busy_alike(bound minutehand.bound, of_tenant text, in_queue text, of_key text, of_group text) TO minutehand_worker;
 
@@ -6905,6 +6978,7 @@ GRANT ALL ON FUNCTION minutehand.cancel_lapsed(max_jobs integer, moment timestam
 
 REVOKE ALL ON FUNCTION minutehand.cause(error jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.cause(error jsonb) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.cause(error jsonb) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.cause(error jsonb) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.check_batch(of_batch uuid) FROM PUBLIC;
@@ -6921,6 +6995,7 @@ GRANT ALL ON FUNCTION minutehand.uuid7() TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.uuid7() TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.jobs TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.jobs TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.jobs TO minutehand_tenant;
 GRANT SELECT ON TABLE minutehand.jobs TO minutehand_worker;
 
@@ -6939,6 +7014,7 @@ GRANT UPDATE(version) ON TABLE minutehand.jobs TO minutehand_worker;
 GRANT UPDATE(awaited) ON TABLE minutehand.jobs TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_tenant;
 GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_worker;
 
@@ -6990,6 +7066,7 @@ GRANT ALL ON FUNCTION minutehand.close_batch(of_batch uuid) TO minutehand_worker
 
 REVOKE ALL ON FUNCTION minutehand.control_states(moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.control_states(moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.control_states(moment timestamp with time zone) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.control_states(moment timestamp with time zone) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.control_states(moment timestamp with time zone) TO minutehand_worker;
 
@@ -7007,6 +7084,7 @@ GRANT ALL ON FUNCTION minutehand.count_ends(batches uuid[], jobs uuid[], outcome
 
 REVOKE ALL ON FUNCTION minutehand.count_history(since timestamp with time zone, until timestamp with time zone, step integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.count_history(since timestamp with time zone, until timestamp with time zone, step integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.count_history(since timestamp with time zone, until timestamp with time zone, step integer) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.count_history(since timestamp with time zone, until timestamp with time zone, step integer) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.count_jobs_of(of_batch uuid, OUT total bigint, OUT open bigint, OUT done bigint, OUT dead bigint, OUT expired bigint, OUT cancelled bigint) FROM PUBLIC;
@@ -7015,6 +7093,7 @@ REVOKE ALL ON FUNCTION minutehand.count_minutes(now timestamp with time zone) FR
 GRANT ALL ON FUNCTION minutehand.count_minutes(now timestamp with time zone) TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.batches TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.batches TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.batches TO minutehand_tenant;
 GRANT SELECT ON TABLE minutehand.batches TO minutehand_worker;
 
@@ -7027,6 +7106,7 @@ GRANT ALL ON FUNCTION minutehand.count_taken(ids uuid[], in_queue text, moment t
 
 REVOKE ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.counted_jobs(ids uuid[]) FROM PUBLIC;
@@ -7042,14 +7122,17 @@ GRANT ALL ON FUNCTION minutehand.create_on_dead(job minutehand.jobs_live, error 
 REVOKE ALL ON FUNCTION minutehand.current_tenant() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.current_tenant() TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.current_tenant() TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.current_tenant() TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.current_tenant() TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.current_tenant() TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.days() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.days() TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.days() TO minutehand_reader;
 
 REVOKE ALL ON FUNCTION minutehand.dead_loads() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.dead_loads() TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.dead_loads() TO minutehand_reader;
 
 REVOKE ALL ON FUNCTION minutehand.delete_batches(ended_before timestamp with time zone, max_batches integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.delete_batches(ended_before timestamp with time zone, max_batches integer) TO minutehand_worker;
@@ -7075,12 +7158,14 @@ REVOKE ALL ON FUNCTION minutehand.drop_day(home text, name text, day date, class
 
 REVOKE ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.due_of(ids uuid[], scope text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.duration_class(seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.duration_class(seconds double precision) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.duration_class(seconds double precision) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.duration_class(seconds double precision) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) FROM PUBLIC;
@@ -7130,11 +7215,13 @@ GRANT ALL ON FUNCTION minutehand.exchange_default(home text, days date[], max_ro
 
 REVOKE ALL ON FUNCTION minutehand.expires_at(run_at timestamp with time zone, expires interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.expires_at(run_at timestamp with time zone, expires interval) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.expires_at(run_at timestamp with time zone, expires interval) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.expires_at(run_at timestamp with time zone, expires interval) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.expires_at(run_at timestamp with time zone, expires interval) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.failed_in(of_batch uuid, after uuid, max_jobs integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.failed_in(of_batch uuid, after uuid, max_jobs integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.failed_in(of_batch uuid, after uuid, max_jobs integer) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.failed_in(of_batch uuid, after uuid, max_jobs integer) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.fault_of_every(item minutehand.new_jobs, on_conflict text) FROM PUBLIC;
@@ -7151,6 +7238,7 @@ GRANT ALL ON FUNCTION minutehand.fire_now(of_name text, moment timestamp with ti
 
 REVOKE ALL ON FUNCTION minutehand.first_id(moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.first_id(moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.first_id(moment timestamp with time zone) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.first_id(moment timestamp with time zone) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.first_of(every text, zone text, moment timestamp with time zone) FROM PUBLIC;
@@ -7178,6 +7266,7 @@ REVOKE ALL ON FUNCTION minutehand.group_scopes(tenant text, of_group text) FROM 
 
 REVOKE ALL ON FUNCTION minutehand.group_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.group_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.group_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.group_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.group_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_worker;
 
@@ -7193,6 +7282,7 @@ REVOKE ALL ON FUNCTION minutehand.heads(streams minutehand.stream[], moment time
 
 REVOKE ALL ON FUNCTION minutehand.held_groups(moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.held_groups(moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.held_groups(moment timestamp with time zone) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.held_groups(moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.hold_batches(ids uuid[]) FROM PUBLIC;
@@ -7267,6 +7357,7 @@ REVOKE ALL ON FUNCTION minutehand.make_policies(role text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.may_start(attempts integer, max_attempts integer, cancelling text, run_at timestamp with time zone, expires interval, moment timestamp with time zone) FROM PUBLIC;
@@ -7284,6 +7375,7 @@ GRANT ALL ON FUNCTION minutehand.next_due(of_queue text, most bigint, moment tim
 
 REVOKE ALL ON FUNCTION minutehand.next_start(control bigint, of_tenant text, in_queue text, of_key text, of_group text, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.next_start(control bigint, of_tenant text, in_queue text, of_key text, of_group text, moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.next_start(control bigint, of_tenant text, in_queue text, of_key text, of_group text, moment timestamp with time zone) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.next_start(control bigint, of_tenant text, in_queue text, of_key text, of_group text, moment timestamp with time zone) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.next_start(control bigint, of_tenant text, in_queue text, of_key text, of_group text, moment timestamp with time zone) TO minutehand_worker;
 
@@ -7320,6 +7412,7 @@ REVOKE ALL ON FUNCTION minutehand.over_bounds(jobs minutehand.counted_job[], bou
 REVOKE ALL ON FUNCTION minutehand.pass_parts(in_queue text, with_priority integer, tenants text[], moment timestamp with time zone, full_scope minutehand.full_scope) FROM PUBLIC;
 
 GRANT SELECT ON TABLE minutehand.schedules TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.schedules TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.schedules TO minutehand_tenant;
 GRANT SELECT ON TABLE minutehand.schedules TO minutehand_worker;
 
@@ -7340,11 +7433,13 @@ GRANT ALL ON FUNCTION minutehand.pause_schedule(of_name text, paused boolean, ne
 
 REVOKE ALL ON FUNCTION minutehand.payload_matches(payload json, path jsonpath) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.payload_matches(payload json, path jsonpath) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.payload_matches(payload json, path jsonpath) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.payload_matches(payload json, path jsonpath) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.permissions() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.permissions() TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.permissions() TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.permissions() TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.permissions() TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.permissions() TO minutehand_worker;
 
@@ -7366,6 +7461,7 @@ REVOKE ALL ON FUNCTION minutehand.put_keyed(item minutehand.new_jobs, on_conflic
 
 REVOKE ALL ON FUNCTION minutehand.queues_seen() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.queues_seen() TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.queues_seen() TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.queues_seen() TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.rate_free(rate integer, period interval, burst integer, due timestamp with time zone, moment timestamp with time zone) FROM PUBLIC;
@@ -7374,7 +7470,12 @@ REVOKE ALL ON FUNCTION minutehand.rate_free_at(rate integer, period interval, bu
 
 REVOKE ALL ON FUNCTION minutehand.read_end(stream minutehand.stream, moment timestamp with time zone, full_scope minutehand.full_scope, tried uuid[], most integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.read_scope() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.read_stream(stream minutehand.stream, after_visible timestamp with time zone, after_id uuid, moment timestamp with time zone, full_scope minutehand.full_scope, tried uuid[], rows integer, most integer, OUT jobs minutehand.candidate[], OUT read integer, OUT visible timestamp with time zone, OUT id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.readers_tenant() FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.readers_tenant() TO minutehand_reader;
 
 REVOKE ALL ON FUNCTION minutehand.reason_of_failure(predecessor uuid) FROM PUBLIC;
 
@@ -7392,6 +7493,7 @@ REVOKE ALL ON FUNCTION minutehand.record_lanes() FROM PUBLIC;
 REVOKE ALL ON FUNCTION minutehand.refuse(rule text, sentence text, code text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.refuse(rule text, sentence text, code text) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.refuse(rule text, sentence text, code text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.refuse(rule text, sentence text, code text) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.refuse(rule text, sentence text, code text) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.refuse(rule text, sentence text, code text) TO minutehand_worker;
 
@@ -7459,6 +7561,7 @@ GRANT ALL ON FUNCTION minutehand.retry_batch(batch uuid, max_jobs integer) TO mi
 
 REVOKE ALL ON FUNCTION minutehand.retry_holds(max_groups integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.retry_holds(max_groups integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.retry_holds(max_groups integer) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.retry_holds(max_groups integer) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.retry_holds(max_groups integer) TO minutehand_worker;
 
@@ -7490,18 +7593,21 @@ REVOKE ALL ON FUNCTION minutehand.sees_commits() FROM PUBLIC;
 REVOKE ALL ON FUNCTION minutehand.sentence(rule text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.sentence(rule text) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.sentence(rule text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.sentence(rule text) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.sentence(rule text) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.sentence(rule text) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.session_role() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.shard_of(job uuid) FROM PUBLIC;
 
 GRANT SELECT ON TABLE minutehand.dispatcher TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.dispatcher TO minutehand_reader;
 GRANT SELECT,UPDATE ON TABLE minutehand.dispatcher TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.slots_left(of_queue text, state minutehand.dispatcher, moment timestamp with time zone) FROM PUBLIC;
@@ -7511,6 +7617,7 @@ GRANT ALL ON FUNCTION minutehand.staged_name(of_run uuid) TO minutehand_operator
 
 REVOKE ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_worker;
 
@@ -7553,12 +7660,14 @@ REVOKE ALL ON FUNCTION minutehand.unblock_group() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.upcoming(of_tenant text, in_queue text, with_key text, on_conflict text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.version_numbers(version text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.version_numbers(version text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.version_numbers(version text) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.version_numbers(version text) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.visit_groups(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], scopes minutehand.full_scope[], tried uuid[], taken uuid[], OUT visits minutehand.group_visit[], OUT candidates minutehand.candidate[], OUT numbers integer[]) FROM PUBLIC;
@@ -7586,10 +7695,12 @@ REVOKE ALL ON FUNCTION minutehand.without_trace(headers jsonb) FROM PUBLIC;
 
 GRANT SELECT,INSERT,DELETE ON TABLE minutehand.archive_batches TO minutehand_operator;
 
+GRANT SELECT ON TABLE minutehand.archived_days TO minutehand_reader;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE minutehand.archived_days TO minutehand_operator;
 
 GRANT INSERT ON TABLE minutehand.attempts TO minutehand_worker;
 GRANT SELECT ON TABLE minutehand.attempts TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.attempts TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.attempts TO minutehand_tenant;
 
 GRANT SELECT(job) ON TABLE minutehand.attempts TO minutehand_worker;
@@ -7603,50 +7714,63 @@ GRANT UPDATE(error) ON TABLE minutehand.attempts TO minutehand_worker;
 GRANT SELECT ON TABLE minutehand.attempts_default TO minutehand_operator;
 
 GRANT SELECT ON TABLE minutehand.audit TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.audit TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.audit TO minutehand_tenant;
 
 GRANT SELECT ON TABLE minutehand.batch_checks TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.batch_checks TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.batch_checks TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.breakers TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.breakers TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.breakers TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.budgets TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.budgets TO minutehand_reader;
 GRANT SELECT,INSERT,UPDATE ON TABLE minutehand.budgets TO minutehand_worker;
 
+GRANT SELECT ON TABLE minutehand.controls TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.controls TO minutehand_tenant;
 GRANT SELECT ON TABLE minutehand.controls TO minutehand_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE minutehand.controls TO minutehand_operator;
 
+GRANT SELECT ON TABLE minutehand.defaults TO minutehand_reader;
 GRANT SELECT,INSERT,UPDATE ON TABLE minutehand.defaults TO minutehand_operator;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE minutehand.erased TO minutehand_operator;
 
 GRANT SELECT ON TABLE minutehand.events TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.events TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.events TO minutehand_tenant;
 
 GRANT SELECT ON TABLE minutehand.events_default TO minutehand_operator;
 
 GRANT SELECT ON TABLE minutehand.firings TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.firings TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.firings TO minutehand_tenant;
 GRANT SELECT,DELETE ON TABLE minutehand.firings TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.history TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.history TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.history TO minutehand_tenant;
 
 GRANT SELECT ON TABLE minutehand.history_counted TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.history_counted TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.history_counted TO minutehand_tenant;
 
 GRANT SELECT ON TABLE minutehand.jobs_done_default TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.jobs_done_default TO minutehand_reader;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE minutehand.kind_times TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.lane_changes TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.lane_changes TO minutehand_reader;
 GRANT SELECT,DELETE ON TABLE minutehand.lane_changes TO minutehand_worker;
 
 GRANT UPDATE(visible) ON TABLE minutehand.lane_changes TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.lanes TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.lanes TO minutehand_reader;
 GRANT SELECT,INSERT,DELETE ON TABLE minutehand.lanes TO minutehand_worker;
 
 GRANT UPDATE(floor) ON TABLE minutehand.lanes TO minutehand_worker;
@@ -7662,12 +7786,15 @@ GRANT UPDATE(grouped) ON TABLE minutehand.lanes TO minutehand_worker;
 GRANT UPDATE(mixed) ON TABLE minutehand.lanes TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.load_runs TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.load_runs TO minutehand_reader;
 
 GRANT SELECT ON TABLE minutehand.loads TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.loads TO minutehand_reader;
 
 GRANT SELECT ON TABLE minutehand.migrations TO minutehand_enqueuer;
 GRANT SELECT ON TABLE minutehand.migrations TO minutehand_migrator;
 GRANT SELECT ON TABLE minutehand.migrations TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.migrations TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.migrations TO minutehand_tenant;
 GRANT SELECT ON TABLE minutehand.migrations TO minutehand_worker;
 
@@ -7676,21 +7803,26 @@ GRANT SELECT,DELETE ON TABLE minutehand.positions TO minutehand_worker;
 GRANT UPDATE(blocked) ON TABLE minutehand.positions TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.predecessor_checks TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.predecessor_checks TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.predecessor_checks TO minutehand_worker;
 
+GRANT SELECT ON TABLE minutehand.queue_defaults TO minutehand_reader;
 GRANT SELECT,INSERT,UPDATE ON TABLE minutehand.queue_defaults TO minutehand_operator;
 
 GRANT SELECT,DELETE,UPDATE ON TABLE minutehand.rates TO minutehand_worker;
 
+GRANT SELECT ON TABLE minutehand.retention TO minutehand_reader;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE minutehand.retention TO minutehand_operator;
 
 GRANT SELECT ON TABLE minutehand.schema_files TO minutehand_enqueuer;
 GRANT SELECT ON TABLE minutehand.schema_files TO minutehand_migrator;
 GRANT SELECT ON TABLE minutehand.schema_files TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.schema_files TO minutehand_reader;
 GRANT SELECT ON TABLE minutehand.schema_files TO minutehand_tenant;
 GRANT SELECT ON TABLE minutehand.schema_files TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.settings TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.settings TO minutehand_reader;
 
 GRANT SELECT(max_result) ON TABLE minutehand.settings TO minutehand_worker;
 
@@ -7698,6 +7830,7 @@ GRANT UPDATE(keep_until_archived) ON TABLE minutehand.settings TO minutehand_ope
 
 GRANT SELECT(priority_step) ON TABLE minutehand.settings TO minutehand_worker;
 
+GRANT SELECT ON TABLE minutehand.shares TO minutehand_reader;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE minutehand.shares TO minutehand_operator;
 
 GRANT SELECT,DELETE ON TABLE minutehand.superseded TO minutehand_worker;

@@ -221,7 +221,7 @@ class Stock:
             "close_batch": {"id": self.batch},
             "get_batches": {"ids": [self.batch]},
             "find_batches": {"low": self.batch, "high": self.batch},
-            **dict.fromkeys(("has_checks", "may_change"), {}),
+            **{name: {} for name in ("has_checks", "may_change")},
             "why_awaited": {"id": self.due[0]},
             **{f"check_{what}": {"limit": 100} for what in ("batches", "predecessors")},
             "callbacks_of": {"batches": [self.batch]},

@@ -3834,11 +3834,8 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker operator tenant', 'execute', 'copy_of save_schedule pause_schedule remove_schedule replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant reader', 'select', 'attempts events uniques audit history history_counted', null),
-        ('operator tenant reader', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen batches_in
-                                               unfinished_in failed_in', null),
-        ('operator tenant', 'execute', 'cancel_jobs request_cancellation promote_jobs reschedule_jobs retry_jobs edit_jobs delete_jobs delete_upcoming
-                                        delete_finished replace_payloads cancel_batch retry_batch record_audit unblock', null),
-        -- Become a tenant, for a transaction.
+        ('operator tenant reader', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen batches_in unfinished_in failed_in', null),
+        ('operator tenant', 'execute', 'cancel_jobs request_cancellation promote_jobs reschedule_jobs retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads cancel_batch retry_batch record_audit unblock', null),
         ('reader', 'execute', 'permissions as_tenant current_tenant readers_tenant session_role refuse sentence too_large', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
@@ -3862,20 +3859,18 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
                               oldest_writer cancel_lapsed count_minutes prune_history note_outcomes breaker_state breaker_of held_groups end_dead_loads', null),
 
         -- What has no tenant, and what bounds every tenant.
-        ('operator reader', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days
-                                       jobs_done_default shares batch_checks predecessor_checks loads load_runs', null),
+        ('operator reader', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days jobs_done_default shares batch_checks predecessor_checks loads load_runs', null),
         ('operator', 'insert', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days shares', null),
         ('operator reader', 'execute', 'days due_lanes count_unpaused budget_at breaker_state breaker_of held_groups dead_loads', null),
-        ('operator', 'execute', 'hold_ticks recall_offers', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),
         ('operator', 'update', 'erased', null),
         ('operator', 'delete', 'archive_batches', null),
-        ('operator', 'execute', 'as_number as_micros identities in_the_lake drop_archived exchange_default', null),
+        ('operator', 'execute', 'hold_ticks recall_offers as_number as_micros identities in_the_lake drop_archived exchange_default', null),
         -- Load files.
         ('operator', 'execute', 'begin_load end_load end_dead_loads load_lock staged_name enqueue_load', null)
       ) given (roles, privilege, objects, columns),

@@ -79,6 +79,7 @@ OPERATIONS = [
     "POST /controls/limit",
     "POST /controls/unlimit",
     "POST /controls/unblock",
+    "GET /controls/holds",
     "GET /controls/shares",
     "POST /controls/share",
     "POST /controls/unshare",

@@ -7,26 +7,27 @@
 with slot as materialized (
     select case when %(freed)s::timestamptz[] is null then %(limit)s::bigint
                 else least(%(limit)s, minutehand.free_slots(%(queue)s, %(freed)s)) end as count
+), lane as materialized (
+    select priority, floor, shared, grouped from minutehand.due_lanes(coalesce(%(now)s, now())) where queue = %(queue)s
 ), controlled as materialized (
     select exists (select from minutehand.controls where queue in ('', %(queue)s))
-           or exists (select from minutehand.due_lanes(coalesce(%(now)s, now())) where queue = %(queue)s and grouped) as yes
+           or exists (select from lane where grouped) as yes
 ), shared as materialized (
-    select %(freed)s::timestamptz[] is not null
-           and exists (select from minutehand.due_lanes(coalesce(%(now)s, now())) where queue = %(queue)s and shared) as yes
+    select %(freed)s::timestamptz[] is not null and exists (select from lane where shared) as yes
 ), head as materialized (
     select j.id, l.priority, j.visible, j.alone
-      from minutehand.due_lanes(coalesce(%(now)s, now())) l
+      from lane l
      cross join lateral (
            select id, visible, coalesce(claimed, lapsed) is not null as alone
              from minutehand.jobs_live
-            where queue = l.queue and priority = l.priority
+            where queue = %(queue)s and priority = l.priority
               and visible >= l.floor and visible <= coalesce(%(now)s, now()) and attempts < max_attempts
               and cancelling is null and (expires is null or minutehand.expires_at(run_at, expires) > coalesce(%(now)s, now()) or attempts > 0)
             order by visible
             -- A subquery hides the limit from the planner, which would sort what looks like few rows.
             limit (select count from slot)
               for update skip locked) j
-     where l.queue = %(queue)s and %(only)s::jsonb is null and not (select yes from controlled)
+     where %(only)s::jsonb is null and not (select yes from controlled)
      order by j.visible - l.priority * (select priority_step from minutehand.settings)
      limit (select count from slot)
 ), bounded as materialized (

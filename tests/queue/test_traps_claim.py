@@ -85,7 +85,7 @@ NESTED_LOOPS = (
 # Every version chooses that plan for `not ... <> all`, which means the same. A sort would keep its first result.
 @pytest.mark.fault(
     "take",
-    r", head as materialized \(\n    (select j.id)[^\n]*\n(.*?)minutehand.due_lanes\([^\n]*\) l\n(.*?)\n"
+    r", head as materialized \(\n    (select j.id)[^\n]*\n(.*?)lane l\n(.*?)\n"
     r"     order by j.visible - [^\n]*(.*?)\n\), bounded .*?\n\)\n(update.*?)"
     r"j.id = any \(\(select case .*?\) taken\)::uuid\[\]\)",
     r"\n\5 not j.id <> all (\1\n\2minutehand.lanes l\n\3\4)",

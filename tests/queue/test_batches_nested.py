@@ -129,6 +129,53 @@ def test_end_of_a_nested_batch_waits_for_no_lock_of_its_parent(queue: Queue) -> 
     assert (row(queue, outer).state, end(queue)) == ("ended", ["outer"])
 
 
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_empty_nested_batch_blocks_no_worker(queue: Queue, is_closed: bool) -> None:
+    """It ends in the transaction that opens it, which may go on for long."""
+    outer = open_batch(queue.database, on_complete="outer")
+    for _ in range(10):
+        queue.enqueue(batch=outer)
+    if is_closed:
+        close_batch(queue.database, outer)
+    jobs = queue.take(10)
+    session = queue.another()
+    with session.transaction():
+        with batch(parent=outer, connection=session, on_complete="inner") as inner:
+            pass
+        assert finish_all_of(jobs[1:]) == {"done"}
+        # Their ends would be stored with a check if they had waited for a lock in vain.
+        assert queue.sql("select * from minutehand.batch_checks where batch = %(id)s", id=outer) == []
+    finish_all_of(jobs[:1])
+    close_batch(queue.database, outer)
+    assert (row(queue, inner).state, get_batch(queue.database, outer).open) == ("ended", 1)
+    assert end(queue) == ["inner"]
+    run_maintenance(queue.database)
+    assert end(queue) == ["outer"]
+
+
+def test_close_of_a_nested_batch_waits_for_no_new_shard_of_its_parent(queue: Queue) -> None:
+    outer = open_batch(queue.database, on_complete="outer")
+    inner = open_batch(queue.database, parent=outer)
+    close_batch(queue.database, outer)
+    session = queue.another()
+    session.connection.execute("begin")
+    session.connection.execute(
+        "insert into minutehand.batch_counts (batch, shard) values (%s, minutehand.shard_of(%s))",
+        [outer, inner],
+    )
+    assert queue.start(close_batch, queue.another(), inner).result(LIMIT)
+    session.connection.execute("rollback")
+    run_maintenance(queue.database)
+    assert end(queue) == ["outer"]
+
+
+def test_cancel_in_sql_passes_running_jobs(queue: Queue) -> None:
+    _, inner = nested(queue, 4)
+    queue.take(3)
+    (changed,) = queue.sql("select minutehand.cancel_batch(%(id)s, max_jobs => 2) as jobs", id=inner.id)
+    assert changed["jobs"] == 2
+
+
 def finish_all_of(jobs: list[Job]) -> set[str]:
     return {ended.ending for _, ended in finish_all([(job, Done()) for job in jobs])}
 

@@ -35,10 +35,11 @@ as $$
     select id from n
 $$;
 
--- Counts the end of a batch in its parent, which may end with it. Waits for no lock, since its transaction has those of the nested
--- batch: if another one has a lock of the parent, the next tick decides.
+-- Counts the end of a batch in its parent, which may end with it. If another transaction has a lock of the parent, the next tick
+-- decides, since this one has locks of the nested batch. So it does for a batch that ends in the transaction that opened it: that
+-- one may go on for long, and workers would wait for its locks.
 create or replace function minutehand.count_nested(nested minutehand.batches, failed boolean) returns void
-language plpgsql volatile
+language plpgsql volatile set lock_timeout = '100ms'
 as $$
 declare
     shard constant smallint := minutehand.shard_of(nested.id);
@@ -48,21 +49,23 @@ begin
     end if;
     insert into minutehand.batch_changes (batch, shard, open, done, dead)
     values (nested.parent, shard, -1, (not failed)::integer, failed::integer);
-    if not minutehand.try_to_check(nested.parent, shard) then
+    if nested.created >= now() or not minutehand.try_to_check(nested.parent, shard) then
         insert into minutehand.batch_checks (batch, shard) values (nested.parent, shard);
     end if;
 end
 $$;
 
--- Returns ids of unfinished jobs of a batch and of those nested in it, after an id.
-create or replace function minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer) returns setof uuid
+-- Returns ids of unfinished jobs of a batch and of those nested in it, after an id. Without `running`, only those that do not run.
+create or replace function minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer, running boolean default true) returns setof uuid
 language sql stable rows 100
 as $$
     select f.id
       from minutehand.batches_in(of_batch) n (id)
      cross join lateral (
            select j.id from minutehand.jobs j
-            where j.deleted is null and j.batch = n.id and j.id > unfinished_in.after order by j.id limit max_jobs) f
+            where j.deleted is null and j.batch = n.id and j.id > unfinished_in.after
+              and (unfinished_in.running or minutehand.state(j, clock_timestamp()) <> 'running')
+            order by j.id limit max_jobs) f
      order by f.id
      limit max_jobs
 $$;
@@ -92,7 +95,10 @@ declare
     facts   text := json_build_object('reason', cancel_batch.reason);
 begin
     select array_agg(c.id), array_agg(c.tenant) into ids, tenants
-      from minutehand.cancel_jobs(array(select j from minutehand.unfinished_in(cancel_batch.batch, '00000000-0000-0000-0000-000000000000', max_jobs) j), cancel_batch.reason) c;
+      from minutehand.cancel_jobs(array(
+           -- Running jobs must not use up the limit: the next call would find them again.
+           select j from minutehand.unfinished_in(cancel_batch.batch, '00000000-0000-0000-0000-000000000000', max_jobs, false) j),
+           cancel_batch.reason) c;
     if ids is not null then
         perform minutehand.record_audit(null, 'cancel', ids, array_fill(facts, array[cardinality(ids)]), tenants);
     end if;

@@ -101,7 +101,7 @@ def measure_days(
     Each file of the days is read once. Of the days before, ids and times of attempts are read, if there are jobs whose
     first attempt may have been then.
     """
-    with _partitions_for(spark, rows), _measured(spark, config, days) as (jobs, attempts):
+    with _partitions_for(spark, rows), _measured(spark, config, days, rows) as (jobs, attempts):
         found = _collect(_frames(config, jobs, attempts))
     return {day: {name: table.filter(_is(table, day)) for name, table in found.items()} for day in days}
 
@@ -122,11 +122,11 @@ def _frames(config: ReportConfig, jobs: DataFrame, attempts: DataFrame) -> dict[
 
 @contextmanager
 def _measured(
-    spark: SparkSession, config: ReportConfig, days: Sequence[date]
+    spark: SparkSession, config: ReportConfig, days: Sequence[date], rows: int
 ) -> Iterator[tuple[DataFrame, DataFrame]]:
     """Yield the jobs with their waits and the attempts with their run times, cached.
 
-    The counts of the rare rows, repeated jobs and those whose first start is sought, choose a cheap plan.
+    Of many rows, the rare ones, repeated jobs and those whose first start is sought, are counted to choose a plan.
     """
     with ExitStack() as cached:
 
@@ -134,19 +134,21 @@ def _measured(
             cached.callback(frame.unpersist)
             return frame.persist()
 
-        def small(frame: DataFrame) -> DataFrame:
-            return F.broadcast(frame) if frame.count() <= MAX_BROADCAST else frame
+        def rare(frame: DataFrame) -> DataFrame:
+            if rows <= MAX_BROADCAST:
+                return F.broadcast(frame)
+            return F.broadcast(frame) if keep(frame).count() <= MAX_BROADCAST else frame
 
         attempts = keep(measured_attempts(_read(spark, config, "attempts", days)))
-        again = small(keep(repeated(attempts)))
+        again = rare(repeated(attempts))
         marked = keep(with_claim(_read(spark, config, "jobs_done", days), again))
-        sought = keep(marked.where("sought").select("id", "day", "run_at", "attempts"))
+        sought = marked.where("sought").select("id", "day", "run_at", "attempts")
         near = attempts.select("job", "day", "attempt", "started", "outcome")
         # The first of several attempts may have been days before, also if the job was moved to this day afterwards.
         if sought.where((F.to_date("run_at") < F.col("day")) | (F.col("attempts") > 1)).limit(1).count():
             near = near.unionByName(_before(spark, config, days).select(*near.columns))
-        found = keep(first_starts(small(sought), near))
-        yield keep(with_wait(marked, small(found))), attempts
+        found = rare(first_starts(rare(sought), near))
+        yield keep(with_wait(marked, found)), attempts
 
 
 def _before(spark: SparkSession, config: ReportConfig, days: Sequence[date]) -> DataFrame:

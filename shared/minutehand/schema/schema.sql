@@ -833,7 +833,10 @@ declare
     facts   text := json_build_object('reason', cancel_batch.reason);
 begin
     select array_agg(c.id), array_agg(c.tenant) into ids, tenants
-      from minutehand.cancel_jobs(array(select j from minutehand.unfinished_in(cancel_batch.batch, '00000000-0000-0000-0000-000000000000', max_jobs) j), cancel_batch.reason) c;
+      from minutehand.cancel_jobs(array(
+           -- Running jobs must not use up the limit: the next call would find them again.
+           select j from minutehand.unfinished_in(cancel_batch.batch, '00000000-0000-0000-0000-000000000000', max_jobs, false) j),
+           cancel_batch.reason) c;
     if ids is not null then
         perform minutehand.record_audit(null, 'cancel', ids, array_fill(facts, array[cardinality(ids)]), tenants);
     end if;
@@ -1702,6 +1705,7 @@ WITH (fillfactor='50');
 
 CREATE FUNCTION minutehand.count_nested(nested minutehand.batches, failed boolean) RETURNS void
     LANGUAGE plpgsql
+    SET lock_timeout TO '100ms'
     AS $$
 declare
     shard constant smallint := minutehand.shard_of(nested.id);
@@ -1711,7 +1715,7 @@ begin
     end if;
     insert into minutehand.batch_changes (batch, shard, open, done, dead)
     values (nested.parent, shard, -1, (not failed)::integer, failed::integer);
-    if not minutehand.try_to_check(nested.parent, shard) then
+    if nested.created >= now() or not minutehand.try_to_check(nested.parent, shard) then
         insert into minutehand.batch_checks (batch, shard) values (nested.parent, shard);
     end if;
 end
@@ -5485,14 +5489,16 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer) RETURNS SETOF uuid
+CREATE FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer, running boolean DEFAULT true) RETURNS SETOF uuid
     LANGUAGE sql STABLE ROWS 100
     AS $$
     select f.id
       from minutehand.batches_in(of_batch) n (id)
      cross join lateral (
            select j.id from minutehand.jobs j
-            where j.deleted is null and j.batch = n.id and j.id > unfinished_in.after order by j.id limit max_jobs) f
+            where j.deleted is null and j.batch = n.id and j.id > unfinished_in.after
+              and (unfinished_in.running or minutehand.state(j, clock_timestamp()) <> 'running')
+            order by j.id limit max_jobs) f
      order by f.id
      limit max_jobs
 $$;
@@ -7653,10 +7659,10 @@ GRANT ALL ON FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group
 
 REVOKE ALL ON FUNCTION minutehand.unblock_group() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer) TO minutehand_reader;
-GRANT ALL ON FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer) TO minutehand_tenant;
+REVOKE ALL ON FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer, running boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer, running boolean) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer, running boolean) TO minutehand_reader;
+GRANT ALL ON FUNCTION minutehand.unfinished_in(of_batch uuid, after uuid, max_jobs integer, running boolean) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.upcoming(of_tenant text, in_queue text, with_key text, on_conflict text) FROM PUBLIC;
 

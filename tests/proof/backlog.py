@@ -226,7 +226,12 @@ class Stock:
             **{f"check_{what}": {"limit": 100} for what in ("batches", "predecessors")},
             "callbacks_of": {"batches": [self.batch]},
             "list_batches": {"before": None, "limit": 50},
-            "unfinished_of_batch": {"batch": self.batch, "after": UUID(int=0), "limit": 1000},
+            "unfinished_of_batch": {
+                "batch": self.batch,
+                "after": UUID(int=0),
+                "limit": 1000,
+                "running": True,
+            },
             "failed_of_batch": {"batch": self.batch, "after": UUID(int=0), "limit": 1000},
             "supersede": claim | ATTEMPT | {"reason": None},
             "settle": claim | {"ended": datetime.now(UTC), "result": "1", "error": '{"type": "E"}'},

@@ -37,6 +37,13 @@ def test_cancelling_a_batch_ends_it(direct_queue: Queue) -> None:
     assert [entry.verb for entry in list_audit(direct_queue.database, actor="ada")] == ["cancel"] * 3
 
 
+def test_limited_cancel_passes_running_jobs(direct_queue: Queue) -> None:
+    batch_id = batch_of(direct_queue, 4)
+    direct_queue.take(3)
+    changes = list(cancel_batch(direct_queue.database, batch_id, limit=2))
+    assert [change.outcome for change in changes] == ["changed"]
+
+
 def test_retrying_a_batch_runs_its_failed_jobs_again(direct_queue: Queue) -> None:
     batch_id = batch_of(direct_queue, 4)
     jobs = direct_queue.take(4)

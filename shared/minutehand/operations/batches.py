@@ -1,7 +1,7 @@
 """Change the jobs of a batch: cancel those that have not started, or retry those that failed. Close a batch."""
 
 import math
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -27,10 +27,13 @@ async def cancel_batch(
 ) -> AsyncGenerator[Change, None]:
     """Cancel the upcoming jobs of a batch and of those nested in it, and yield a Change for each.
 
-    With `running`, running jobs are asked to stop. At most `limit` jobs are tried. The batch ends with the last job.
-    Raises NotFoundError if the batch does not exist.
+    With `running`, running jobs are asked to stop. At most `limit` jobs are tried; without `running`, running jobs do
+    not count towards it and are skipped. The batch ends with the last job. Raises NotFoundError if the batch does not
+    exist.
     """
-    async for ids in _chunks(executor, "unfinished_of_batch", batch_id, limit):
+    # Otherwise a repeated call would find the same running jobs again.
+    found = {"running": running or limit is None}
+    async for ids in _chunks(executor, "unfinished_of_batch", batch_id, limit, found):
         for change in await jobs.cancel(executor, ids, reason=reason, running=running, actor=actor):
             yield change
 
@@ -44,7 +47,7 @@ async def retry_batch(
     A batch that has ended is open again until they end. A callback that was enqueued before is not enqueued again.
     Raises NotFoundError if the batch does not exist.
     """
-    async for ids in _chunks(executor, "failed_of_batch", batch_id, limit):
+    async for ids in _chunks(executor, "failed_of_batch", batch_id, limit, {}):
         for change in await jobs.retry(executor, ids, actor=actor):
             yield change
 
@@ -66,13 +69,15 @@ async def close(executor: Executor, batch_id: UUID, *, actor: str | None = None)
 
 
 async def _chunks(
-    executor: Executor, statement: str, batch_id: UUID, limit: int | None
+    executor: Executor, statement: str, batch_id: UUID, limit: int | None, found: Mapping[str, bool]
 ) -> AsyncGenerator[Sequence[UUID], None]:
     """Yield the ids of jobs of a batch, at most `limit`; raise NotFoundError if the batch does not exist."""
     await get_batch(executor, batch_id)
     after, left = FIRST, math.inf if limit is None else limit
     while left > 0:
-        rows = await executor.run(statement, batch=batch_id, after=after, limit=int(min(CHUNK, left)))
+        rows = await executor.run(
+            statement, batch=batch_id, after=after, limit=int(min(CHUNK, left)), **found
+        )
         if not rows:
             return
         yield [row["id"] for row in rows]

@@ -124,8 +124,8 @@ as $$
 $$;
 
 -- Enqueues a callback of a batch and returns its id. The payload gets the field `batch`, with the id, the name and the counts.
--- It has the tenant of the batch, whichever session ends the last job, and belongs to the batch that this one is nested in. A callback that cannot be enqueued must not keep that
--- job from ending.
+-- It has the tenant of the batch, whichever session ends the last job, and belongs to the parent of the batch. A callback that
+-- cannot be enqueued must not keep that job from ending.
 create or replace function minutehand.create_callback(of_batch minutehand.batches, callback json, counts json) returns uuid
 language plpgsql volatile
 as $$

@@ -35,9 +35,9 @@ as $$
     select id from n
 $$;
 
--- Counts the end of a batch in its parent, which may end with it. If another transaction has a lock of the parent, the next tick
--- decides, since this one has locks of the nested batch. So it does for a batch that ends in the transaction that opened it: that
--- one may go on for long, and workers would wait for its locks.
+-- Counts the end of a batch in its parent, which may end with it. In two cases the next tick decides whether the parent ends: if
+-- another transaction has locked the parent, because this one holds locks of the nested batch; and if the batch ends in the
+-- transaction that opened it, because that may stay open and workers would wait for its locks.
 create or replace function minutehand.count_nested(nested minutehand.batches, failed boolean) returns void
 language plpgsql volatile set lock_timeout = '100ms'
 as $$

@@ -143,7 +143,7 @@ def test_empty_nested_batch_blocks_no_worker(queue: Queue, is_closed: bool) -> N
         with batch(parent=outer, connection=session, on_complete="inner") as inner:
             pass
         assert finish_all_of(jobs[1:]) == {"done"}
-        # Their ends would be stored with a check if they had waited for a lock in vain.
+        # Their ends would be stored with a check if they had waited for a lock too long.
         assert queue.sql("select * from minutehand.batch_checks where batch = %(id)s", id=outer) == []
     finish_all_of(jobs[:1])
     close_batch(queue.database, outer)

@@ -21,8 +21,9 @@ MOST_CALLS_ALONE = 420
 
 @pytest.fixture(autouse=True)
 def long_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine writes no group before its chunk ends."""
+    """A busy machine writes no group before its chunk ends, and hooks of other tests are not called."""
     monkeypatch.setattr("minutehand.attempts.group.SECONDS", 60.0)
+    monkeypatch.setattr("minutehand.events.hooks._hooks", {})
 
 
 def count_calls(call: Callable[[], Any]) -> Counter[str]:

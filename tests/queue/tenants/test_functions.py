@@ -69,6 +69,7 @@ REVIEWED_FUNCTIONS = {
     "replace_schedule_payload",
     "request_cancellation",
     "reschedule_jobs",
+    "retry_holds",
     "retry_jobs",
     "save_schedule",
     "unblock",

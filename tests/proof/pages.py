@@ -130,7 +130,7 @@ PAGES = {
     "ending_recurring": 40,
     "supersede": 30,
     "open_batch": 60,
-    "close_batch": 60,
+    "close_batch": 70,
     "get_batches": 20,
     "list_batches": 60,
     "unfinished_of_batch": 10,

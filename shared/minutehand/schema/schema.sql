@@ -2142,7 +2142,9 @@ begin
     elsif not fails and b.on_complete is not null and b.complete_job is null then
         update minutehand.batches set complete_job = minutehand.create_callback(b, b.on_complete, to_json(counts)) where id = of_batch;
     end if;
-    perform minutehand.count_nested(b, failed);
+    if b.parent is not null then
+        perform minutehand.count_nested(b, failed);
+    end if;
 end
 $$;
 

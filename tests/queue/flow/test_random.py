@@ -45,7 +45,6 @@ def declare(queue: Queue) -> None:
 @pytest.mark.fault("functions/counting", "order by q.queue\n        for update;", ";")
 @pytest.mark.fault("functions/groups", "order by l.run_at, l.id", "order by l.run_at desc, l.id")
 @pytest.mark.fault("functions/breakers", "return .select s.half_open::integer", "return (select 5")
-@pytest.mark.fault("functions/breakers", r"clock_timestamp\(\) \+ ended.hold", "clock_timestamp()")
 @pytest.mark.fault(
     "functions/predecessors",
     "or not exists .select from minutehand.waits w where w.successor = s.id.",

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 ATTEMPT = {
     "outcome": "done",
@@ -68,4 +69,18 @@ def of_the_console(window: dict[str, Any]) -> dict[str, dict[str, Any]]:
         "depths": BOUNDED | {"since": window["since"]},
         "newest_depths": BOUNDED | {"since": window["since"]},
         "count_states": SEARCH | {"most": 10_000, "finished": None, "only_dead": False},
+    }
+
+
+def of_batches(batch: UUID) -> dict[str, dict[str, Any]]:
+    page = {"batch": batch, "after": UUID(int=0), "limit": 1000}
+    return {
+        "open_batch": dict.fromkeys(["parent", "on_complete", "on_failure", "tenant", "name"]),
+        "close_batch": {"id": batch},
+        "get_batches": {"ids": [batch]},
+        "find_batches": {"low": batch, "high": batch},
+        "callbacks_of": {"batches": [batch]},
+        "list_batches": {"before": None, "limit": 50},
+        "unfinished_of_batch": page | {"running": True},
+        "failed_of_batch": page,
     }

@@ -17,7 +17,7 @@ from minutehand.operations.jobs import cancel, promote, replay, reschedule, retr
 from minutehand.queries.jobs import list_jobs, stats
 from tests.queue.logins import Login
 from tests.queue.stage import Queue
-from tests.queue.tenants.stage import ROWS, enqueue_as, jobs_of, query, query_as
+from tests.queue.tenants.stage import ROWS, SET_TENANT, enqueue_as, jobs_of, query, query_as
 
 pytestmark = pytest.mark.every_server
 
@@ -185,3 +185,21 @@ def test_workers_serve_every_tenant(login: Login, queue: Queue) -> None:
     ids = {enqueue_as(queue, owner) for owner in ("a", "b")} | {queue.enqueue()}
 
     assert {job.id for job in queue.take(10, database=login("worker"))} == ids
+
+
+def test_leaky_function_sees_no_row_of_another_tenant(tenant: Database, queue: Queue) -> None:
+    """Postgres evaluates cheap conditions first, unless the policy must be evaluated before them."""
+    enqueue_as(queue, "b", payload="theirs")
+    enqueue_as(queue, "a", payload="own")
+    notices: list[str] = []
+    tenant.connection.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
+    with tenant.connection.transaction():
+        query(
+            tenant,
+            "create function pg_temp.leak(text) returns boolean language plpgsql cost 0.0000001 as "
+            "$$ begin raise notice '%', $1; return true; end $$",
+        )
+        tenant.connection.execute(SET_TENANT, ["a"])
+        query(tenant, "select id from minutehand.jobs where pg_temp.leak(payload::text)")
+
+    assert notices == ['"own"']

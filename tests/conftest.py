@@ -14,10 +14,11 @@ A test runs once, on the server of the run. Those marked `every_server` also run
 `make test/servers`; those marked `every_version` not through a pooler.
 """
 
+import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from importlib.util import find_spec
 from random import Random
@@ -28,6 +29,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from minutehand.database import close_thread_databases
+from minutehand.events.sinks import deliveries
 from tests.servers import DIRECT, POOLS, REQUIRED, Database, Servers
 from tests.thorough import THOROUGH
 
@@ -83,6 +85,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for place, suite in SUITES.items():
             if item.nodeid.startswith(place):
                 item.add_marker(suite)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Find the tests without collecting garbage, which takes a seventh of the time; their objects all stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")
@@ -152,7 +165,7 @@ def connection(database: Database) -> Iterator[psycopg.Connection[Any]]:
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Hide the developer's settings and AWS account from the tests, and close their sessions."""
+    """Hide the developer's settings and AWS account from the tests; close their sessions, and forget their sinks."""
     for name in list(os.environ):
         if name.startswith(("MINUTEHAND_", "AWS_", "POWERTOOLS_", "PG")) or name == "DATABASE_URL":
             monkeypatch.delenv(name)
@@ -161,3 +174,5 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     yield
     close_thread_databases()
+    # A sink that failed rests for a minute.
+    deliveries.cache_clear()

@@ -6,14 +6,12 @@ import signal
 import pytest
 
 from minutehand import Database, enqueue
-from minutehand.events.sinks import deliveries
 
 
 @pytest.fixture
 def queue(direct_database, monkeypatch):
     """A database that stores its events."""
     monkeypatch.setenv("MINUTEHAND_EVENTS", "table")
-    deliveries.cache_clear()
     database = Database(direct_database.url)
     yield database
     database.close()

@@ -15,7 +15,6 @@ from minutehand import Database, NewJob, enqueue, enqueue_many
 from minutehand.attempts.in_turn import run_jobs
 from minutehand.claim import take
 from minutehand.events import sinks
-from minutehand.events.sinks import deliveries
 from minutehand.handlers import HandlerTable
 from tests.functions.conftest import Seen, Server
 from tests.servers import Database as Address
@@ -27,7 +26,6 @@ REGION = "eu-central-1"
 @pytest.fixture
 def database(direct_database: Address) -> Iterator[Database]:
     database = Database(direct_database.url)
-    deliveries.cache_clear()
     yield database
     database.close()
 

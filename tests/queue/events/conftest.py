@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 
 from minutehand.events import hooks
-from minutehand.events.sinks import deliveries
 from minutehand.model.event import Event
 
 
@@ -20,6 +19,5 @@ def seen() -> Iterator[list[Event]]:
 
 @pytest.fixture(autouse=True)
 def fresh() -> None:
-    """Forget sinks and modules of hooks that were loaded before."""
-    deliveries.cache_clear()
+    """Forget modules of hooks that were loaded before."""
     hooks._load.cache_clear()

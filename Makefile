@@ -30,6 +30,8 @@ TEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal --ignore=tests/
 # One file at a time per worker, because each worker starts a Spark session.
 TEST_PIPELINE := $(BIN)/pytest --numprocesses $(PIPELINE_WORKERS) --dist loadfile
 OTHER_SERVERS := (every_server or every_version) and not (mutation or plans or kill)
+# Their folders. To find the tests of all folders takes each process eight seconds.
+SERVER_TESTS := $(addprefix tests/,flow functions proof queue testing)
 
 define CREATE_VENV
 [[ -x $(BIN)/python ]] || { \
@@ -113,11 +115,11 @@ test/pipeline: setup/pipeline ## Run the tests of the pipeline on the newest Spa
 
 .PHONY: test/mutations
 test/mutations: setup ## Reintroduce known faults into the SQL and check that a test detects each
-	@$(TEST) -m mutation
+	@$(TEST) -m mutation tests/queue tests/template
 
 .PHONY: test/plans
 test/plans: setup ## Check the query plan of every statement on large tables
-	@$(TEST) --server $(SERVER) --dist loadfile -m plans
+	@$(TEST) --server $(SERVER) --dist loadfile -m plans tests/proof
 
 .PHONY: test/thorough
 test/thorough: setup ## Run the tests with generated examples and many jobs in full
@@ -140,13 +142,13 @@ test/install: dist ## Install the wheels into new environments of Python 3.11 to
 
 .PHONY: test/servers
 test/servers: setup ## Run the server-dependent tests on the oldest and another Postgres, and through a pooler
-	@$(TEST) --server direct-15 -m "$(OTHER_SERVERS)"
-	@$(TEST) --server pgbouncer-18 -m "$(OTHER_SERVERS) and not every_version"
+	@$(TEST) --server direct-15 -m "$(OTHER_SERVERS)" $(SERVER_TESTS)
+	@$(TEST) --server pgbouncer-18 -m "$(OTHER_SERVERS) and not every_version" $(SERVER_TESTS)
 	@$(TEST) --server direct-16 -m every_version tests/flow
 
 .PHONY: test/kill
 test/kill: setup/pipeline ## Kill processes at every point of their work, and check that no job is lost
-	@$(TEST) --server $(SERVER) -m kill
+	@$(TEST) --server $(SERVER) -m kill tests/proof
 	@$(TEST_PIPELINE) -m kill tests/pipeline
 
 .PHONY: test/soak

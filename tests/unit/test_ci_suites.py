@@ -1,5 +1,6 @@
 """CI selects its suites by the paths of a change."""
 
+import re
 import subprocess
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -9,6 +10,13 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = {"shared", "functions", "layers", "pipeline", "tests"}
+# The markers of the suites whose make target names the folders of their tests.
+MARKERS = {
+    "mutations": "fault|mutation",
+    "plans": "plans",
+    "servers": "every_server|every_version",
+    "kill": "kill",
+}
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +91,22 @@ def test_every_suite_has_a_make_target(ci: ModuleType) -> None:
     )
 
     assert listed.returncode == 0, listed.stderr
+
+
+@pytest.mark.parametrize("suite", MARKERS)
+def test_target_names_the_folders_of_all_its_tests(suite: str) -> None:
+    target = subprocess.run(
+        ["make", "--dry-run", f"test/{suite}"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    named = set(re.findall(r" (tests/\w+)", target.stdout))
+    marker = re.compile(rf"mark\.({MARKERS[suite]})\b")
+    marked = {
+        "/".join(path.relative_to(ROOT).parts[:2])
+        for path in (ROOT / "tests").rglob("*.py")
+        if marker.search(path.read_text("utf-8"))
+    }
+
+    assert marked and marked <= named
 
 
 def test_every_pattern_of_a_suite_matches_files(ci: ModuleType) -> None:

@@ -83,4 +83,5 @@ def of_batches(batch: UUID) -> dict[str, dict[str, Any]]:
         "list_batches": {"before": None, "limit": 50},
         "unfinished_of_batch": page | {"running": True},
         "failed_of_batch": page,
+        "open_in_batch": {"batch": batch},
     }

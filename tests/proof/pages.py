@@ -133,6 +133,7 @@ PAGES = {
     "close_batch": 70,
     "get_batches": 20,
     "list_batches": 60,
+    "open_in_batch": 10,
     "unfinished_of_batch": 10,
     "failed_of_batch": 60,
     "delete_batches": 10,

@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+from psycopg.errors import CheckViolation
 
-from minutehand import AsyncDatabase, NewJob, NotFoundError, batch
+from minutehand import AsyncDatabase, NewJob, NotFoundError, batch, enqueue
 from minutehand.batches import open_batch
 from minutehand.finish import finish_all
 from minutehand.maintenance import run_maintenance
@@ -62,6 +63,60 @@ def test_closing_a_batch_is_recorded_once(direct_queue: Queue) -> None:
     assert (entry.verb, entry.facts) == ("close_batch", {"batch": str(batch_id)})
 
 
+@pytest.mark.parametrize("change", ["cancel_batch", "retry_batch"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            "'00000000-0000-0000-0000-000000000001'",
+            "batch 00000000-0000-0000-0000-000000000001 does not exist",
+        ),
+        ("null", "batch must be the id of a batch, a UUID"),
+        ("id, max_jobs => -1", "max_jobs must be an integer from 1 to 10000, got -1"),
+        ("id, max_jobs => null", "max_jobs must be an integer from 1 to 10000, got null"),
+    ],
+)
+def test_invalid_change_in_sql_is_refused(
+    direct_queue: Queue, change: str, arguments: str, message: str
+) -> None:
+    batch_of(direct_queue, 1)
+    text: Any = f"select minutehand.{change}({arguments}) from minutehand.batches"
+    with pytest.raises(CheckViolation, match=message):
+        direct_queue.sql(text)
+
+
+@pytest.mark.parametrize("language", ["Python", "SQL"])
+def test_cancel_closes_open_nested_batches(direct_queue: Queue, language: str) -> None:
+    """Their programs may have died, and the batch would never end."""
+    with batch(connection=direct_queue.database, on_failure="failure") as outer:
+        outer.enqueue("echo")
+        inner = open_batch(direct_queue.database, parent=outer.id)
+        innermost = open_batch(direct_queue.database, parent=inner)
+        enqueue("echo", batch=innermost, connection=direct_queue.database)
+    if language == "SQL":
+        direct_queue.sql("select minutehand.cancel_batch(%(id)s)", id=outer.id)
+    else:
+        list(cancel_batch(direct_queue.database, outer.id))
+    run_maintenance(direct_queue.database)
+    states = [get_batch(direct_queue.database, each).state for each in (outer.id, inner, innermost)]
+    assert states == ["ended"] * 3
+    closed = [entry.facts for entry in list_audit(direct_queue.database) if entry.verb == "close_batch"]
+    assert sorted(str(facts) for facts in closed) == sorted(
+        str({"batch": str(b)}) for b in (inner, innermost)
+    )
+
+
+def test_jobs_and_nested_batches_have_the_tenant_of_the_batch(direct_queue: Queue) -> None:
+    with batch(connection=direct_queue.database, tenant="acme") as outer:
+        outer.enqueue("echo")
+        outer.enqueue_many([NewJob("echo")])
+        with outer.batch() as inner:
+            inner.enqueue("echo")
+            inner.enqueue("echo", tenant="acme")
+    assert get_batch(direct_queue.database, inner.id).tenant == "acme"
+    assert {job.tenant for job in direct_queue.take(5)} == {"acme"}
+
+
 def test_pages_of_batches_are_newest_first(direct_queue: Queue) -> None:
     ids = [batch_of(direct_queue, 1) for _ in range(3)]
     first = list_batches(direct_queue.database, limit=2)
@@ -83,7 +138,7 @@ def test_sweep_deletes_batches_that_ended_90_days_ago(direct_queue: Queue) -> No
 def test_async_block_is_a_transaction(direct_queue: Queue) -> None:
     async def enqueue_all() -> Any:
         database = AsyncDatabase(direct_queue.url)
-        async with batch(connection=database, on_complete="complete") as b:
+        async with batch(connection=database, on_complete="complete", tenant="acme") as b:
             await b.enqueue("echo")
             assert await b.enqueue_many(NewJob("echo", n) for n in range(3)) == 3
             assert direct_queue.sql("select 1 from minutehand.jobs_live") == []

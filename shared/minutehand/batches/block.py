@@ -23,13 +23,14 @@ from minutehand.model.new_job import NewJob
 
 
 class Batch:
-    """An open batch. `id` is what jobs have as their option `batch`."""
+    """An open batch. `id` is what jobs have as their option `batch`, and `tenant` theirs unless they have another."""
 
     id: UUID
 
     def __init__(self, database: Database, options: dict[str, Any]) -> None:
         """Remember the options; the block opens the batch."""
         self._database, self._options = database, options
+        self.tenant: str | None = options["tenant"]
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -52,8 +53,7 @@ class Batch:
 
     def enqueue(self, kind: str, payload: object = None, **options: Unpack[JobOptions]) -> Enqueued:
         """Enqueue a job of this batch in its transaction; see `minutehand.enqueue`."""
-        options["batch"] = self.id
-        return enqueue(kind, payload, connection=self._database, **options)
+        return enqueue(kind, payload, connection=self._database, **_in_batch(self, options))
 
     def batch(
         self,
@@ -65,11 +65,12 @@ class Batch:
     ) -> "Batch":
         """Nest a batch in this one, in its transaction; see `minutehand.batch`."""
         callbacks = {"on_complete": on_complete, "on_failure": on_failure}
-        return Batch(self._database, {**callbacks, "name": name, "tenant": tenant, "parent": self.id})
+        options = {**callbacks, "name": name, "tenant": tenant or self.tenant, "parent": self.id}
+        return Batch(self._database, options)
 
     def enqueue_many(self, jobs: Iterable[NewJob]) -> int:
         """Enqueue jobs of this batch, and return their number; raise the error of the first one that is rejected."""
-        given = (replace(job, batch=self.id) for job in jobs)
+        given = (replace(job, batch=self.id, tenant=job.tenant or self.tenant) for job in jobs)
         return sum(map(_accepted, enqueue_many(given, connection=self._database)))
 
 
@@ -81,6 +82,7 @@ class AsyncBatch:
     def __init__(self, connection: AsyncConnectable, options: dict[str, Any]) -> None:
         """Remember the options; the block opens the batch."""
         self._connection, self._options = connection, options
+        self.tenant: str | None = options["tenant"]
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -105,8 +107,7 @@ class AsyncBatch:
 
     async def enqueue(self, kind: str, payload: object = None, **options: Unpack[JobOptions]) -> Enqueued:
         """Enqueue a job of this batch in its transaction; see `minutehand.enqueue`."""
-        options["batch"] = self.id
-        return await enqueue(kind, payload, connection=self._executor, **options)
+        return await enqueue(kind, payload, connection=self._executor, **_in_batch(self, options))
 
     def batch(
         self,
@@ -118,11 +119,12 @@ class AsyncBatch:
     ) -> "AsyncBatch":
         """Nest a batch in this one, in its transaction; see `minutehand.batch`."""
         callbacks = {"on_complete": on_complete, "on_failure": on_failure}
-        return AsyncBatch(self._executor, {**callbacks, "name": name, "tenant": tenant, "parent": self.id})
+        options = {**callbacks, "name": name, "tenant": tenant or self.tenant, "parent": self.id}
+        return AsyncBatch(self._executor, options)
 
     async def enqueue_many(self, jobs: Iterable[NewJob]) -> int:
         """Enqueue jobs of this batch, and return their number; raise the error of the first one that is rejected."""
-        given = (replace(job, batch=self.id) for job in jobs)
+        given = (replace(job, batch=self.id, tenant=job.tenant or self.tenant) for job in jobs)
         return sum([_accepted(each) async for each in enqueue_many(given, connection=self._executor)])
 
 
@@ -161,8 +163,8 @@ def batch(
     of them. When the last job of the batch has ended, `on_complete` is enqueued in the same transaction; if one of the
     jobs is dead, expired or cancelled and `on_failure` is given, that is enqueued instead. Both are a kind or a job
     without time, key and recurrence; the payload gets the field `batch`, with the id, the name and the counts. A batch
-    without jobs ends at once. With a `parent`, it counts as one job of that batch, as does its callback. With an async
-    connection, use `async with`, and await its methods.
+    without jobs ends at once. Jobs have the `tenant` of the batch by default. With a `parent`, it counts as one job of
+    that batch, as does its callback. With an async connection, use `async with`, and await its methods.
     """
     options = {
         "on_complete": on_complete,
@@ -175,6 +177,10 @@ def batch(
     return (
         Batch(found, options) if isinstance(found, Database) else AsyncBatch(cast(Any, connection), options)
     )
+
+
+def _in_batch(to: Batch | AsyncBatch, options: JobOptions) -> JobOptions:
+    return {**options, "batch": to.id, "tenant": options.get("tenant") or to.tenant}
 
 
 async def _same(executor: Executor) -> Executor:

@@ -90,6 +90,7 @@ LIMITS = frozenset(
         "facts_fits",
         "job_fits",
         "label_fits",
+        "max_jobs_fits",
         "payload_fits",
         "reason_fits",
         "result_fits",

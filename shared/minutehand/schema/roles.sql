@@ -40,7 +40,7 @@ as $$
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant reader', 'select', 'attempts events uniques audit history history_counted', null),
         ('operator tenant reader', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen batches_in unfinished_in failed_in', null),
-        ('operator tenant', 'execute', 'cancel_jobs request_cancellation promote_jobs reschedule_jobs retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads cancel_batch retry_batch record_audit unblock', null),
+        ('operator tenant', 'execute', 'cancel_jobs request_cancellation promote_jobs reschedule_jobs retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads cancel_batch retry_batch check_change open_in record_audit unblock', null),
         ('reader', 'execute', 'permissions as_tenant current_tenant readers_tenant session_role refuse sentence too_large', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.

@@ -831,7 +831,9 @@ declare
     ids     uuid[];
     tenants text[];
     facts   text := json_build_object('reason', cancel_batch.reason);
+    nested  record;
 begin
+    perform minutehand.check_change(cancel_batch.batch, max_jobs);
     select array_agg(c.id), array_agg(c.tenant) into ids, tenants
       from minutehand.cancel_jobs(array(
            -- Running jobs must not use up the limit: the next call would find them again.
@@ -840,6 +842,12 @@ begin
     if ids is not null then
         perform minutehand.record_audit(null, 'cancel', ids, array_fill(facts, array[cardinality(ids)]), tenants);
     end if;
+    for nested in select b.id, b.tenant from minutehand.batches b where b.id in (select minutehand.open_in(cancel_batch.batch)) order by b.id loop
+        if minutehand.close_batch(nested.id) then
+            perform minutehand.record_audit(
+                null, 'close_batch', array[null::uuid], array[json_build_object('batch', nested.id)::text], array[nested.tenant::text]);
+        end if;
+    end loop;
     return coalesce(cardinality(ids), 0);
 end
 $$;
@@ -952,6 +960,19 @@ begin
     end loop;
     delete from minutehand.batch_checks c where c.id = any (ids);
     return cardinality(ids);
+end
+$$;
+
+CREATE FUNCTION minutehand.check_change(of_batch uuid, max_jobs integer) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$
+begin
+    if not exists (select from minutehand.batches b where b.id = of_batch) then
+        perform minutehand.refuse('batch_exists', case when of_batch is null then 'batch must be the id of a batch, a UUID'
+                                                       else format('batch %s does not exist', of_batch) end);
+    elsif max_jobs is null or max_jobs not between 1 and 10000 then
+        perform minutehand.refuse('max_jobs_fits', format('max_jobs must be an integer from 1 to 10000, got %s', coalesce(max_jobs::text, 'null')));
+    end if;
 end
 $$;
 
@@ -3704,6 +3725,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.open_in(of_batch uuid) RETURNS SETOF uuid
+    LANGUAGE sql STABLE ROWS 10
+    AS $$
+    select b.id
+      from minutehand.batches b
+     where b.id in (select n from minutehand.batches_in(of_batch) n) and b.id <> of_batch and b.closed is null
+     order by b.id
+     limit 1000
+$$;
+
 CREATE FUNCTION minutehand.open_jobs(of_batch uuid) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
@@ -3841,7 +3872,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant reader', 'select', 'attempts events uniques audit history history_counted', null),
         ('operator tenant reader', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen batches_in unfinished_in failed_in', null),
-        ('operator tenant', 'execute', 'cancel_jobs request_cancellation promote_jobs reschedule_jobs retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads cancel_batch retry_batch record_audit unblock', null),
+        ('operator tenant', 'execute', 'cancel_jobs request_cancellation promote_jobs reschedule_jobs retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads cancel_batch retry_batch check_change open_in record_audit unblock', null),
         ('reader', 'execute', 'permissions as_tenant current_tenant readers_tenant session_role refuse sentence too_large', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
@@ -4770,9 +4801,11 @@ CREATE FUNCTION minutehand.retry_batch(batch uuid, max_jobs integer DEFAULT 1000
     LANGUAGE plpgsql
     AS $$
 declare
-    ids     uuid[] := array(select j from minutehand.failed_in(retry_batch.batch, '00000000-0000-0000-0000-000000000000', max_jobs) j);
+    ids     uuid[];
     tenants text[];
 begin
+    perform minutehand.check_change(retry_batch.batch, max_jobs);
+    ids := array(select j from minutehand.failed_in(retry_batch.batch, '00000000-0000-0000-0000-000000000000', max_jobs) j);
     select array_agg(r.id), array_agg(r.tenant) into ids, tenants
       from minutehand.retry_jobs(ids, array_fill(interval '0', array[cardinality(ids)])) r;
     if ids is not null then
@@ -6989,6 +7022,10 @@ REVOKE ALL ON FUNCTION minutehand.check_batch(of_batch uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION minutehand.check_batches(max_checks integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.check_batches(max_checks integer) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.check_change(of_batch uuid, max_jobs integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.check_change(of_batch uuid, max_jobs integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.check_change(of_batch uuid, max_jobs integer) TO minutehand_tenant;
+
 REVOKE ALL ON FUNCTION minutehand.check_items(staged name, attempts text[], slices bigint[], OUT total bigint, OUT keyed bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.uuid7() FROM PUBLIC;
@@ -7405,6 +7442,10 @@ GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, t
 GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text, parent uuid) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text, parent uuid) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text, parent uuid) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.open_in(of_batch uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.open_in(of_batch uuid) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.open_in(of_batch uuid) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.open_jobs(of_batch uuid) FROM PUBLIC;
 

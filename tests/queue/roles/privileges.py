@@ -36,7 +36,7 @@ BOTH_OPERATORS = """
     cancel cancel_running delete delete_finished delete_upcoming durations edit failed_of_batch failures find_finished
     find_served history search_jobs search_dead count_states failures_by_cause
     list_attempts list_audit list_events list_queues promote record_audit replace_payloads reschedule retry
-    system_versions unblock_group unfinished_of_batch usage why_actor why_latest
+    system_versions unblock_group unfinished_of_batch open_in_batch usage why_actor why_latest
 """
 OPERATOR = """
     recall_offers end_control examine_queue get_keep_until_archived hold_ticks list_defaults list_retention set_limit

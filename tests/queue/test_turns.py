@@ -4,8 +4,10 @@ from collections import Counter
 
 import pytest
 
+from minutehand.finish import finish
+from minutehand.model.outcome import Failed
 from minutehand.operations.controls import limit, pause
-from tests.queue.stage import Queue
+from tests.queue.stage import LONG, Queue
 
 # More than a tick reads at the head of a lane.
 BACKLOG = 120
@@ -13,6 +15,10 @@ FILL = """
 insert into minutehand.jobs_live (queue, kind, tenant, run_at, visible)
 select 'mail', 'slow', %(tenant)s, moment, moment
   from (select now() - interval '1 hour' + n * interval '1 ms' as moment from generate_series(1, %(count)s) n) made
+"""
+GROUPED = """
+insert into minutehand.jobs_live (queue, kind, tenant, "group", run_at, visible)
+select 'mail', 'slow', %(tenant)s, 'g', clock_timestamp(), now() - interval '1 hour' from generate_series(1, %(count)s)
 """
 TENANTS = "select tenant from minutehand.jobs where id = any (%(ids)s)"
 
@@ -120,3 +126,16 @@ def test_held_jobs_do_not_count_against_a_limit(queue: Queue) -> None:
         taken = queue.take(4, "mail")
 
     assert len(taken) == 2
+
+
+@pytest.mark.fault("functions/streams", r"open := minutehand.starts_in_order\([^;]*;", "")
+def test_groups_whose_first_job_waits_use_up_no_turns(queue: Queue) -> None:
+    limit(queue.database, 1, per="group", in_order=True)
+    for tenant in "abc":
+        queue.enqueue("slow", queue="mail", tenant=tenant, group="g")
+        (job,) = queue.take(1, "mail")
+        finish(job, Failed({"type": "ValueError", "message": "no"}, LONG))
+        queue.sql(GROUPED, tenant=tenant, count=BACKLOG)
+    enqueue(queue, "x", "y", "z")
+
+    assert offered(queue, 3) == {"x": 1, "y": 1, "z": 1}

@@ -4946,6 +4946,8 @@ CREATE FUNCTION minutehand.scan_rows(of text) RETURNS integer
            when 'listed' then 1000
            when 'closed' then 100
            when 'blocked' then 10
+           -- Tenants that are examined for ordered groups whose first job waits.
+           when 'in order' then 200
            -- Groups of a stream, in addition to those that are busy.
            when 'groups' then 2000
            -- Jobs of the minutes that the history counts at a time, and of one minute.
@@ -5108,6 +5110,32 @@ CREATE FUNCTION minutehand.staged_name(of_run uuid) RETURNS name
     LANGUAGE sql IMMUTABLE
     AS $$
     select ('staged_' || replace(of_run::text, '-', ''))::name
+$$;
+
+CREATE FUNCTION minutehand.starts_in_order(in_queue text, with_priority integer, of_tenant text, floor timestamp with time zone, moment timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    with groups as materialized (
+        select distinct h.group
+          from (select j.group
+                  from minutehand.jobs_live j
+                 where j.queue = in_queue and j.priority = with_priority and j.tenant = of_tenant and j.tenant <> ''
+                   and j.visible >= starts_in_order.floor and j.visible <= moment
+                 order by j.visible, j.id
+                 limit minutehand.scan_rows('part')) h
+    )
+    select count(*) >= 10 or coalesce(bool_or(s.starts), false)
+      from (select * from groups limit 10) g
+     cross join lateral (
+           select g.group is null or minutehand.order_of(in_queue, of_tenant, g.group) is null or exists (
+                  select from (select l.visible
+                                 from minutehand.jobs_live l
+                                where l.queue = in_queue and l.tenant = of_tenant and l.group = g.group
+                                  and not (coalesce(l.offered, l.claimed) is not null and l.visible > moment)
+                                  and not (l.after is not null and l.visible = minutehand.while_waiting())
+                                order by l.run_at, l.id
+                                limit 1) f
+                   where f.visible <= moment) as starts) s
 $$;
 
 CREATE FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone DEFAULT now()) RETURNS text
@@ -5587,6 +5615,9 @@ declare
     closed text[] := '{}';
     passed text[] := '{}';
     most   constant integer := room + minutehand.scan_rows('listed');
+    -- How many more tenants may be examined for ordered groups.
+    left_in_order integer := case when exists (select from minutehand.controls c where c.in_order)
+                                  then minutehand.scan_rows('in order') else 0 end;
     visit  record;
 begin
     for visit in
@@ -5606,7 +5637,12 @@ begin
         weight := visit.weight;
         open := visit.open;
         last := visit.listed is not distinct from most;
-        if open or last then
+        if open and left_in_order > 0 then
+            left_in_order := left_in_order - 1;
+            -- Such a tenant is scanned, but uses up no turn of the others.
+            open := minutehand.starts_in_order(in_queue, with_priority, part, floor, moment);
+        end if;
+        if visit.open or last then
             return next;
         end if;
         opened := opened + open::integer;
@@ -7658,6 +7694,8 @@ REVOKE ALL ON FUNCTION minutehand.slots_left(of_queue text, state minutehand.dis
 
 REVOKE ALL ON FUNCTION minutehand.staged_name(of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.staged_name(of_run uuid) TO minutehand_operator;
+
+REVOKE ALL ON FUNCTION minutehand.starts_in_order(in_queue text, with_priority integer, of_tenant text, floor timestamp with time zone, moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_operator;

@@ -93,6 +93,9 @@ declare
     closed text[] := '{}';
     passed text[] := '{}';
     most   constant integer := room + minutehand.scan_rows('listed');
+    -- How many more tenants may be examined for ordered groups.
+    left_in_order integer := case when exists (select from minutehand.controls c where c.in_order)
+                                  then minutehand.scan_rows('in order') else 0 end;
     visit  record;
 begin
     for visit in
@@ -112,7 +115,12 @@ begin
         weight := visit.weight;
         open := visit.open;
         last := visit.listed is not distinct from most;
-        if open or last then
+        if open and left_in_order > 0 then
+            left_in_order := left_in_order - 1;
+            -- Such a tenant is scanned, but uses up no turn of the others.
+            open := minutehand.starts_in_order(in_queue, with_priority, part, floor, moment);
+        end if;
+        if visit.open or last then
             return next;
         end if;
         opened := opened + open::integer;
@@ -133,6 +141,36 @@ begin
       left join minutehand.shares q on q.turn = b and q.queue = in_queue
       left join minutehand.shares s on s.turn = b and s.queue = '';
 end
+$$;
+
+-- Whether a tenant has a due job at its head that its group lets start: not if the first job of an ordered group waits, such as for a
+-- retry. With ten such groups at the head, or with other reasons to wait, assumes that one starts.
+create or replace function minutehand.starts_in_order(
+    in_queue text, with_priority integer, of_tenant text, floor timestamptz, moment timestamptz
+) returns boolean
+language sql stable
+as $$
+    with groups as materialized (
+        select distinct h.group
+          from (select j.group
+                  from minutehand.jobs_live j
+                 where j.queue = in_queue and j.priority = with_priority and j.tenant = of_tenant and j.tenant <> ''
+                   and j.visible >= starts_in_order.floor and j.visible <= moment
+                 order by j.visible, j.id
+                 limit minutehand.scan_rows('part')) h
+    )
+    select count(*) >= 10 or coalesce(bool_or(s.starts), false)
+      from (select * from groups limit 10) g
+     cross join lateral (
+           select g.group is null or minutehand.order_of(in_queue, of_tenant, g.group) is null or exists (
+                  select from (select l.visible
+                                 from minutehand.jobs_live l
+                                where l.queue = in_queue and l.tenant = of_tenant and l.group = g.group
+                                  and not (coalesce(l.offered, l.claimed) is not null and l.visible > moment)
+                                  and not (l.after is not null and l.visible = minutehand.while_waiting())
+                                order by l.run_at, l.id
+                                limit 1) f
+                   where f.visible <= moment) as starts) s
 $$;
 
 -- Lists up to `most` tenants with jobs in a lane in the order of their turns. `due` is whether a tenant has a due job and is not

@@ -135,6 +135,7 @@ CALLS = {
     "GET /stats/history": Call("/stats/history?window=7d&queue=<mark>"),
     "GET /attention": Call("/attention"),
     "GET /system": Call("/system", closed=True),
+    "GET /cost": Call("/cost", closed=True),
     "GET /schedules": Call("/schedules"),
     "GET /schedules/{name:path}": Call("/schedules/<mark>?include=payload"),
     "PUT /schedules/{name:path}": Call("/schedules/<mark>", {"every": "@hourly", "job": {"kind": "echo"}}),

@@ -63,6 +63,7 @@ OPERATIONS = [
     "GET /stats/history",
     "GET /attention",
     "GET /system",
+    "GET /cost",
     "GET /failures",
     "GET /jobs/counts",
     "POST /jobs/matching",

@@ -8,13 +8,10 @@ import click
 
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import print_message, put_json, put_table
-from minutehand.costs.month import Month, month_of, parse_month
+from minutehand.costs.month import parse_month
+from minutehand.costs.of_month import report_month
 from minutehand.costs.prices import SHIPPED, Prices, read_prices
-from minutehand.costs.report import MODES, Costs, Mode, Report
-from minutehand.database import Database
-from minutehand.errors import ConfigurationError
-from minutehand.queries.jobs import clock
-from minutehand.queries.usage import finished_work, usage
+from minutehand.costs.report import MODES, Mode, Report
 
 
 @click.command()
@@ -60,23 +57,11 @@ def cost(
     prices = read_prices(file)
     asked = parse_month(month) if month else None
     with open_database() as database:
-        found = _report(database, asked, prices, architecture, mode)
+        found = report_month(database, asked, prices, architecture, mode)
     if form == "json":
         put_json(_as_json(found, prices))
     else:
         _put(found, prices)
-
-
-def _report(database: Database, month: Month | None, prices: Prices, architecture: str, mode: Mode) -> Report:
-    now = clock(database)
-    month = month or month_of(now)
-    if month.since > now:
-        raise ConfigurationError(f"the month must not be in the future, got {month}")
-    used = usage(database, month.since, month.until, overhead_ms=prices("functions", "overhead_ms"))
-    longest = prices("sqs", "longest_delay_seconds")
-    work = finished_work(database, month.since, month.until, longest_delay=longest)
-    elapsed = (min(now, month.until) - month.since).total_seconds() / 60
-    return Costs(prices, architecture, month, elapsed, used, work).report(mode)
 
 
 def _as_json(found: Report, prices: Prices) -> dict[str, Any]:

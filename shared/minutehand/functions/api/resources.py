@@ -24,6 +24,7 @@ RESOURCES = {
     "controls": ("controls",),
     "schedules": ("schedules",),
     "system": ("system",),
+    "cost": ("cost",),
     "health": ("health",),
     "console": ("console",),
     "": ("console",),

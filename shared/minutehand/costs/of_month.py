@@ -1,0 +1,24 @@
+"""The report of a month, from the history in a database."""
+
+from minutehand.costs.month import Month, month_of
+from minutehand.costs.prices import Prices
+from minutehand.costs.report import Costs, Mode, Report
+from minutehand.database import Database
+from minutehand.errors import ConfigurationError
+from minutehand.queries.jobs import clock
+from minutehand.queries.usage import finished_work, usage
+
+
+def report_month(
+    database: Database, month: Month | None, prices: Prices, architecture: str, mode: Mode
+) -> Report:
+    """Return the costs of a month, of the current one by default; raise ConfigurationError if it is in the future."""
+    now = clock(database)
+    month = month or month_of(now)
+    if month.since > now:
+        raise ConfigurationError(f"the month must not be in the future, got {month}")
+    used = usage(database, month.since, month.until, overhead_ms=prices("functions", "overhead_ms"))
+    longest = prices("sqs", "longest_delay_seconds")
+    work = finished_work(database, month.since, month.until, longest_delay=longest)
+    elapsed = (min(now, month.until) - month.since).total_seconds() / 60
+    return Costs(prices, architecture, month, elapsed, used, work).report(mode)

@@ -1,0 +1,39 @@
+"""What a month of work cost."""
+
+from typing import Annotated, cast
+
+from fastapi import Query
+
+from minutehand.costs.month import parse_month
+from minutehand.costs.of_month import report_month
+from minutehand.costs.prices import read_prices
+from minutehand.costs.report import Mode
+from minutehand.errors import ConfigurationError, InvalidJobError
+from minutehand.functions.api.dependencies import ConnectedToAll, create_router
+from minutehand.functions.api.openapi import COMMON, responds
+from minutehand.functions.api.responses import Json
+from minutehand.functions.api.schemas import cost as schemas
+from minutehand.functions.api.schemas.cost import CostFilter, cost_fields
+from minutehand.settings.table import MODE
+
+router = create_router("system")
+
+
+@router.get("/cost", **responds(200, "The costs", schemas.Cost, schemas.COST, *COMMON))
+def get_cost(filters: Annotated[CostFilter, Query()], database: ConnectedToAll) -> Json:
+    """Report what a month of work cost on AWS in dollars, by kind, and what it would have cost elsewhere.
+
+    It reads the month's attempts and finished jobs, which takes time in proportion to their number. The dispatcher,
+    cold starts, the other modes and the other services are estimates with the figures of the table of prices.
+    """
+    prices = read_prices()
+    try:
+        month = parse_month(filters.month) if filters.month else None
+        found = report_month(database, month, prices, filters.architecture, filters.mode or _mode())
+    except ConfigurationError as error:
+        raise InvalidJobError("month_is_past", str(error)) from None
+    return Json(cost_fields(found, prices))
+
+
+def _mode() -> Mode:
+    return cast(Mode, MODE.read())

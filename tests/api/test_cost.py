@@ -1,0 +1,41 @@
+"""The costs of a month over HTTP."""
+
+import pytest
+
+ATTEMPT = """
+insert into minutehand.attempts (job, attempt, started, ended, queue, kind, outcome, worker, request, memory_mb)
+values (minutehand.uuid7(), 1, '2020-02-01T00:00Z', '2020-02-01T00:00:02Z', 'default', 'mail', 'done', 'w', 'r', 1024)
+"""
+
+
+def test_cost_of_a_month_is_reported(api, jobs):
+    with jobs.transaction() as connection:
+        connection.execute(ATTEMPT)
+    found = api.get("/cost", params={"month": "2020-02"}).json()
+
+    assert (found["month"], found["mode"], found["architecture"]) == ("2020-02", "minute", "arm64")
+    (mail,) = found["kinds"]
+    assert (mail["kind"], mail["attempts"], mail["invocations"]) == ("mail", 1, 1)
+    assert mail["dollars"] == pytest.approx(2 * 1.33334e-5, rel=0.05)
+    assert found["total"] == pytest.approx(found["work"] + found["wakes"])
+    other = api.get("/cost", params={"month": "2020-02", "mode": "sleep", "architecture": "x86_64"}).json()
+    assert other["wakes"] < found["wakes"]
+    assert other["work"] > found["work"]
+
+
+def test_cost_of_this_month_without_work_is_that_of_the_dispatcher(api):
+    found = api.get("/cost").json()
+
+    assert (found["kinds"], found["work"], found["per_million"]) == ([], 0, None)
+    assert found["total"] == found["wakes"]
+
+
+@pytest.mark.parametrize(
+    ("month", "detail"),
+    [
+        ("2020-13", "the month must be a year and a month, such as 2026-11, got '2020-13'"),
+        ("9998-01", "the month must not be in the future, got 9998-01"),
+    ],
+)
+def test_month_without_a_report_is_invalid(api, problem, month, detail):
+    assert problem(api.get("/cost", params={"month": month}), 422)["detail"] == detail

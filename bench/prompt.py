@@ -1,4 +1,4 @@
-"""Prompt mode in the emulator, warm: python -m bench.prompt.
+"""Prompt mode in the emulator, warm: python -m bench.prompt. With --mode minute, the mode `minute` to compare.
 
 Measures the time from an enqueue to the start of the attempt, how late scheduled jobs start, the looks of a dispatcher
 that waits, and what the mode adds to the bill. All times are of the database's clock.
@@ -14,6 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from random import Random
 from statistics import quantiles
+from threading import Event, Thread
 
 import click
 import psycopg
@@ -28,6 +29,7 @@ ROOT = Path(__file__).parent.parent
 TOKEN = "a-token-for-the-benchmark"
 # us-east-1, arm64.
 REQUEST, GB_SECOND = 0.20 / 1e6, 0.0000133334
+MINUTE_SECONDS = 60.0
 PERCENTILES = (50, 95, 99)
 STARTS = """
     select extract(epoch from a.started - greatest(j.run_at, j.enqueued)) * 1000 as ms
@@ -157,28 +159,48 @@ def waiting(stack: Stack, seconds: float) -> tuple[list[float], list[dict[str, f
 @click.option("--pause", default=0.2, show_default=True, help="Seconds between enqueues.")
 @click.option("--mode", default="prompt", type=click.Choice(["prompt", "minute"]), show_default=True)
 def main(jobs: int, pause: float, mode: str) -> None:
-    """Measure the mode `prompt`; with --mode minute, only what an enqueue costs without it."""
+    """Measure the mode `prompt`; with --mode minute, jobs that are due in that mode, to compare."""
     table = Table("what", *(f"p{each} ms" for each in PERCENTILES), "most ms", "more")
     with stack(mode) as running:
         if mode == "minute":
-            began = time.perf_counter()
-            for number in range(jobs):
-                enqueue("echo", number, queue="immediate", connection=running.database)
-            each = (time.perf_counter() - began) / jobs * 1000
-            table.add_row("enqueue", *[""] * 4, f"{each:.1f} ms each")
+            with ticking(running):
+                measure_immediate(running, table, jobs, pause)
         else:
-            measure(running, table, jobs, pause)
+            measure_immediate(running, table, jobs, pause)
+            measure_scheduled(running, table, jobs)
     Console(width=120).print(table)
 
 
-def measure(running: Stack, table: Table, jobs: int, pause: float) -> None:
-    """Add the lines of the mode `prompt`."""
+@contextmanager
+def ticking(stack: Stack) -> Iterator[None]:
+    """Tick once a minute, as the schedule does."""
+    stopped = Event()
+
+    def run() -> None:
+        while not stopped.wait(MINUTE_SECONDS):
+            stack.lambda_.tick()
+
+    thread = Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()
+
+
+def measure_immediate(running: Stack, table: Table, jobs: int, pause: float) -> None:
+    """Add the line of jobs that are due when they are enqueued."""
     before = running.spent()
     late, each = immediate(running, jobs, pause)
     running.lambda_.settle(120)
     table.add_row(
         "enqueue to start", *figures(late), f"an enqueue takes {each:.1f} ms; {bill(running, before, jobs)}"
     )
+
+
+def measure_scheduled(running: Stack, table: Table, jobs: int) -> None:
+    """Add the lines of jobs that are due later."""
     late, waits = waiting(running, 20)
     table.add_row("one scheduled job", *figures(late), looks(waits))
     before = running.spent()

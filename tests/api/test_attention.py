@@ -1,7 +1,7 @@
 """What needs attention, the history and the caller, over HTTP."""
 
 import shlex
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -9,10 +9,13 @@ from minutehand import Retry, enqueue
 from minutehand.finish import finish
 from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Failed
+from minutehand.offer import offer
 from minutehand.operations.controls import limit, pause
 from minutehand.queries import attention as attention_module
 from minutehand.queries.attention import attention, items
 from tests.api.stage import claim_one
+
+MINUTE = timedelta(minutes=1)
 
 
 def what(api):
@@ -28,6 +31,12 @@ def late(jobs, **options):
             [job],
         )
     return job
+
+
+def ack_of(jobs, job):
+    with jobs.transaction() as connection:
+        (ack,) = connection.execute("select ack from minutehand.jobs_live where id = %s", [job]).fetchone()
+    return ack
 
 
 def test_idle_queue_needs_no_attention(api):
@@ -105,6 +114,26 @@ def test_lapsed_offers_need_attention(api, jobs):
         connection.execute("insert into minutehand.budgets values ('mail', 5, now())")
 
     assert "at most 5 of its jobs" in what(api)["throttled"]["sentence"]
+
+
+def test_lapsed_offers_of_a_few_jobs_need_attention(api, jobs):
+    job, now = late(jobs, queue="mail"), datetime.now(UTC)
+    offer(jobs, 10, MINUTE, now - 3 * MINUTE)
+    lapsed = what(api)["throttled"]
+    assert "offers of queue mail; 1 job waits for a worker" in lapsed["sentence"]
+    assert [each["id"] for each in api.get("/jobs", params=lapsed["filter"]).json()["jobs"]] == [str(job)]
+
+    offer(jobs, 10, MINUTE, now)
+    assert what(api)["throttled"]["count"] == 1
+    jobs.run("claim", ids=[job], acks=[ack_of(jobs, job)], lease=MINUTE, grace=MINUTE)
+    assert "throttled" not in what(api)
+
+
+def test_first_offer_needs_no_attention(api, jobs):
+    enqueue("echo", connection=jobs)
+    offer(jobs, 10, MINUTE)
+
+    assert what(api) == {}
 
 
 def test_worst_items_come_first(jobs):

@@ -25,6 +25,12 @@ def test_schedule_is_put_read_and_listed(api, jobs, report):
     assert api.get("/schedules").json() == {"schedules": [body], "after": None}
 
 
+def test_include_requires_a_name(api, problem):
+    body = problem(api.get("/schedules?include=payload"), 400)
+
+    assert body["detail"] == "include must not be used without name"
+
+
 def test_every_option_of_a_schedule_is_stored(api, jobs):
     options = {
         "every": "PT15M",

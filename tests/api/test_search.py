@@ -115,9 +115,11 @@ def test_counts_report_that_jobs_were_not_searched(api, jobs, monkeypatch):
     monkeypatch.setattr(search, "MOST_COUNTED", 2)
     for _ in range(3):
         enqueue("echo", connection=jobs)
-    counts = api.get("/jobs/counts?queue=other").json()
+    unfinished = ["due", "offered", "retrying", "running", "scheduled"]
 
-    assert counts == {"counts": {}, "more": [], "stopped": True}
+    counts = api.get("/jobs/counts?queue=other").json()
+    assert counts == {"counts": {}, "more": unfinished, "stopped": True}
+    assert api.get("/jobs/counts?state=retrying").json()["more"] == ["retrying"]
 
 
 def change(api, verb, filter, **options):

@@ -1,5 +1,6 @@
 """`minutehand console`: what it refuses, and how it names the caller and opens a browser."""
 
+import os
 import socket
 import webbrowser
 from pathlib import Path
@@ -8,6 +9,21 @@ from urllib.parse import urlparse
 import pytest
 
 from minutehand.local import console
+from minutehand.local.errors import PortForbiddenError
+from minutehand.local.home import listen
+
+# The lowest port that every user may listen on.
+LOW = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
+
+
+@pytest.fixture
+def unprivileged():
+    """Run the test as another user, if it runs as root."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    yield
+    os.seteuid(user)
 
 
 def test_port_in_use_is_refused(execute, direct_database):
@@ -19,6 +35,14 @@ def test_port_in_use_is_refused(execute, direct_database):
 
     assert ended.returncode == 5
     assert f"port {port} is in use; choose another with --port".encode() in ended.stderr
+
+
+@pytest.mark.skipif(not LOW.exists() or int(LOW.read_text()) <= 80, reason="every user may listen on port 80")
+def test_port_without_permission_is_refused(unprivileged):
+    with pytest.raises(
+        PortForbiddenError, match=r"permission denied for port 80: .* from 1024 to 65535 with --port"
+    ):
+        listen(80)
 
 
 def test_unreachable_database_is_reported_before_a_page_is_served(execute):

@@ -98,7 +98,7 @@ def test_every_action_is_accessible_and_fits_the_screen(page: Page, serve: Serve
     for (width, scheme), name in views:
         path, steps = ACTIONS[name]
         show(page, url + path.format(**ids), width, scheme)
-        if name == "shortcuts" and width < 768:
+        if name == "shortcuts" and width < 1280:
             page.get_by_role("button", name="Menu").click()
         take_steps(page, steps)
         if found := faults_of(page):

@@ -10,7 +10,7 @@ from minutehand.claim import take
 from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed
 from minutehand.model.worker import Worker
-from minutehand.operations.controls import limit, list_controls
+from minutehand.operations.controls import limit, list_controls, list_holds
 from minutehand.operations.jobs import cancel
 from minutehand.queries.jobs import list_jobs
 from tests.console.conftest import Serve
@@ -85,6 +85,37 @@ def test_batch_shows_its_progress_and_leads_to_its_jobs(page: Page, serve: Serve
     expect(page.locator(ROWS)).to_contain_text("1 of 2 jobs")
     page.get_by_role("link", name="import").click()
     expect(page.locator(ROWS)).to_have_count(2)
+
+
+def test_nested_batches_lead_to_each_other(page: Page, serve: Serve, db: Database) -> None:
+    with batch(name="year", connection=db) as year:
+        year.enqueue("mail.send")
+        with year.batch(name="June") as june:
+            june.enqueue("mail.send")
+        with year.batch(name="July") as july:
+            july.enqueue("mail.send")
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/batches")
+    expect(page.locator(ROWS)).to_have_count(3)
+
+    page.get_by_role("link", name="2 batches").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("year")
+    nested = page.get_by_role("table", name="Nested batches").locator(ROWS)
+    expect(nested).to_contain_text(["July", "June"])
+    page.get_by_role("link", name="in a batch").first.click()
+    expect(page.get_by_role("table", name="The batch").locator(ROWS)).to_contain_text("0 of 3 jobs")
+
+
+def test_group_that_waits_after_retry_after_continues(page: Page, serve: Serve, db: Database) -> None:
+    enqueue("mail.send", queue="mail", group="shop/4", connection=db)
+    (job,) = take(db, "mail", 1, MINUTE, MINUTE)
+    finish(job, Failed({"type": "RetryAfter", "message": "busy"}, hold=60 * MINUTE))
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/queues")
+    waiting = page.get_by_role("table", name="Groups that wait after Retry-After").locator(ROWS)
+    expect(waiting).to_contain_text("shop/4")
+
+    waiting.get_by_role("button", name="Continue now").click()
+    expect(waiting).to_have_count(0)
+    assert list_holds(db) == []
 
 
 def test_system_shows_budgets_workers_and_findings(page: Page, serve: Serve, db: Database) -> None:

@@ -147,3 +147,12 @@ def test_async_block_is_a_transaction(direct_queue: Queue) -> None:
 
     row = get_batch(direct_queue.database, run_in_loop(enqueue_all()))
     assert (row.state, row.total, row.open) == ("closed", 4, 4)
+
+
+def test_nested_batches_are_counted_and_listed(queue: Queue) -> None:
+    with batch(connection=queue.database) as year, year.batch() as month:
+        month.enqueue("echo")
+    found = list_batches(queue.database, parent=year.id)
+
+    assert [(each.id, each.parent, each.nested) for each in found] == [(month.id, year.id, 0)]
+    assert get_batch(queue.database, year.id).nested == 1

@@ -33,7 +33,8 @@ def serve_console(
 ) -> Iterator[tuple[Application, str]]:
     """Serve the console on a port of 127.0.0.1; yield its process and its address, with the secret of the session.
 
-    The audit trail records `actor`. Raises PortInUseError if the port is in use, StartError if the API does not start.
+    The audit trail records `actor`. Raises PortInUseError or PortForbiddenError if it cannot listen on the port,
+    StartError if the API does not start.
     """
     listening = listen(port)
     secret = secrets.token_urlsafe(32)

@@ -3,6 +3,7 @@
 LocalError
 ├── NoPostgresError        the wheel with Postgres is missing, or does not contain the version
 ├── PortInUseError         another process listens on the requested port
+├── PortForbiddenError     the user may not listen on the requested port
 ├── OtherVersionError      the directory contains the data of another version of Postgres
 ├── NoPasswordError        the directory contains data, but their password file is missing
 ├── AlreadyRunningError    a server or a local run is using the directory
@@ -22,6 +23,10 @@ class NoPostgresError(LocalError):
 
 class PortInUseError(LocalError):
     """Another process listens on the requested port."""
+
+
+class PortForbiddenError(LocalError):
+    """The user may not listen on the requested port."""
 
 
 class OtherVersionError(LocalError):

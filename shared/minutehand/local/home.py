@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from minutehand.local import postgres
-from minutehand.local.errors import AlreadyRunningError, PortInUseError
+from minutehand.local.errors import AlreadyRunningError, LocalError, PortForbiddenError, PortInUseError
 from minutehand.local.receiver import Receiver
 from minutehand.settings.table import DATABASE_URL
 
@@ -65,7 +65,7 @@ def receive(secret: str) -> Iterator[Receiver]:
 
 
 def is_free(port: int) -> bool:
-    """Whether the port is free on 127.0.0.1."""
+    """Whether the port is free on 127.0.0.1; raise PortForbiddenError if this user may not listen on it."""
     try:
         listen(port).close()
     except PortInUseError:
@@ -74,18 +74,30 @@ def is_free(port: int) -> bool:
 
 
 def listen(port: int) -> socket.socket:
-    """Return a socket that listens on a port of 127.0.0.1; raise PortInUseError if the port is in use."""
+    """Return a socket that listens on a port of 127.0.0.1.
+
+    Raises PortInUseError if the port is in use, PortForbiddenError if this user may not listen on it.
+    """
     opened = socket.socket()
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         opened.bind(("127.0.0.1", port))
         opened.listen()
-    except OSError:
+    except OSError as error:
         opened.close()
-        raise PortInUseError(
-            f"port {port} is in use; choose another with --port, or end the process that listens on it"
-        ) from None
+        raise _refused(port, error) from None
     return opened
+
+
+def _refused(port: int, error: OSError) -> LocalError:
+    if isinstance(error, PermissionError):
+        return PortForbiddenError(
+            f"permission denied for port {port}: the system reserves low ports; "
+            "choose one from 1024 to 65535 with --port"
+        )
+    return PortInUseError(
+        f"port {port} is in use; choose another with --port, or end the process that listens on it"
+    )
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from minutehand.kinds.index import files
 from minutehand.local.errors import LocalError, PortInUseError
-from minutehand.local.home import is_free
+from minutehand.local.home import is_free, listen
 from minutehand.project.configuration import Configuration, read_configuration
 from minutehand.project.link import PLACE, link_stack
 from minutehand.project.lock import NAME
@@ -60,10 +60,7 @@ def check(plan: Plan) -> None:
                 f"module {module} not found in {plan.root}; correct its name, or start the command in the folder "
                 f"that contains {module.split('.')[0]}"
             )
-    if not is_free(plan.port):
-        raise PortInUseError(
-            f"port {plan.port} is in use; choose another with --port, or end the process that listens on it"
-        )
+    listen(plan.port).close()
 
 
 def find_app_port(port: int) -> int:

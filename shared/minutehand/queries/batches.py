@@ -13,7 +13,9 @@ MAX_PAGE = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class BatchRow:
-    """A batch, and its `parent` if it is nested. The counts include jobs whose rows retention has deleted.
+    """A batch, its `parent` if it is nested, and `nested`, the number of batches in it, up to 100.
+
+    The counts include jobs whose rows retention has deleted, and each batch in it as one job.
 
     `on_complete` and `on_failure` are the kinds of its callbacks, `complete_job` and `failure_job` their jobs once they
     are enqueued, and `error` the reason why a callback could not be.
@@ -21,6 +23,7 @@ class BatchRow:
 
     id: UUID
     parent: UUID | None
+    nested: int
     tenant: str
     name: str | None
     created: datetime
@@ -56,8 +59,14 @@ async def get_batch(executor: Executor, batch_id: UUID) -> BatchRow:
 
 
 @sync_or_async
-async def list_batches(executor: Executor, *, before: UUID | None = None, limit: int = 50) -> list[BatchRow]:
-    """Return a page of the batches, the latest first. The id of the last is `before` for the next page."""
+async def list_batches(
+    executor: Executor, *, parent: UUID | None = None, before: UUID | None = None, limit: int = 50
+) -> list[BatchRow]:
+    """Return a page of the batches, or of those in a parent, the latest first.
+
+    The id of the last one is `before` for the next page.
+    """
     if not 1 <= limit <= MAX_PAGE:
         raise InvalidJobError("page_is_bounded", f"limit must be from 1 to {MAX_PAGE}, got {limit}")
-    return [BatchRow(**each) for each in await executor.run("list_batches", before=before, limit=limit)]
+    found = await executor.run("list_batches", parent=parent, before=before, limit=limit)
+    return [BatchRow(**each) for each in found]

@@ -135,7 +135,7 @@ async def find_matching(
 
 @dataclass(frozen=True)
 class Counts:
-    """The number of jobs that match, by state; at least as many in the states where the search `stopped`.
+    """The number of jobs that match, by state; at least as many, or some, in the states where the search `stopped`.
 
     If not `complete`, there are jobs that were not searched, in whatever state.
     """
@@ -162,8 +162,12 @@ async def count_matching(executor: Executor, search: JobSearch) -> Counts:
     found = {record["state"]: record for record in records}
     searched = found.pop(None)
     return Counts(
-        {state: record["jobs"] for state, record in found.items()},
-        tuple(state for state, record in found.items() if record["stopped"]),
+        {state: record["jobs"] for state, record in found.items() if record["jobs"]},
+        tuple(
+            state
+            for state, record in found.items()
+            if record["stopped"] and (not search.states or state in search.states)
+        ),
         not searched["stopped"],
     )
 

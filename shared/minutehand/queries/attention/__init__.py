@@ -32,6 +32,8 @@ MAX_READ = 2000
 # Of the latest unfinished jobs of a tenant, those that are late are found.
 MAX_LATE = 10_000
 MAX_CONTROLS = 200
+# Of the offered and running jobs, those whose offers lapsed are found: they are the first by time.
+MAX_OFFERED = 1000
 MAX_ITEMS = 50
 
 
@@ -69,7 +71,7 @@ async def _read_lanes(executor: Executor, *, confined: bool) -> tuple[list[Recor
         with suppress(ForbiddenError):
             # A savepoint, if the caller has a transaction: an error would abort it.
             async with executor.transaction():
-                state = await executor.run("attention_dispatcher")
+                state = await executor.run("attention_dispatcher", offered=MAX_OFFERED)
                 due = await executor.run("count_due", limit=DUE_LIMIT, now=None)
             return state, [each for each in due if each["late"] > LATE_AFTER]
     return [], await executor.run("late_jobs", period=LATE_AFTER, unfinished=MAX_LATE)

@@ -78,19 +78,32 @@ def silent(state: Sequence[Record], now: datetime, *, is_late: bool) -> Iterator
 
 
 def throttled(state: Sequence[Record], now: datetime) -> Iterator[Item]:
-    """Yield the queues whose offers were not claimed lately."""
+    """Yield the queues whose offers were not claimed lately: many of them, or of a few jobs."""
     for each in state:
         if each["queue"] is not None:
+            reduced = each["budget"] is not None
             yield Item(
                 what="throttled",
                 severity="warning",
-                sentence=f"Workers did not claim offers of queue {each['queue']} {span(now - each['lapsed'])} ago; "
-                f"at most {each['budget']} of its jobs are offered at once.",
+                sentence=_reduced(each, now) if reduced else _unclaimed(each),
                 next_step="see the worker's throttles, errors and reserved concurrency",
                 queue=each["queue"],
+                count=None if reduced else each["jobs"],
                 since=each["lapsed"],
                 filter={"queue": each["queue"], "state": ["due", "offered"]},
             )
+
+
+def _reduced(queue: Record, now: datetime) -> str:
+    return (
+        f"Workers did not claim offers of queue {queue['queue']} {span(now - queue['lapsed'])} ago; "
+        f"at most {queue['budget']} of its jobs are offered at once."
+    )
+
+
+def _unclaimed(queue: Record) -> str:
+    jobs = _jobs(queue["jobs"], more=False)
+    return f"Workers did not claim offers of queue {queue['queue']}; {jobs} {_waits(queue['jobs'])} for a worker."
 
 
 def late(due: Sequence[Record]) -> Iterator[Item]:
@@ -114,8 +127,7 @@ def failing(found: Sequence[Record], since: datetime) -> Iterator[Item]:
     """Yield the kinds whose jobs died in the last hour, and those whose jobs wait for another attempt."""
     for each in found:
         dead, more = each["state"] == "dead", each["jobs"] > DEAD_LIMIT
-        waits = "waits" if each["jobs"] == 1 else "wait"
-        ended = "died in the last hour" if dead else f"failed and {waits} for another attempt"
+        ended = "died in the last hour" if dead else f"failed and {_waits(each['jobs'])} for another attempt"
         yield Item(
             what="failing" if dead else "retrying",
             severity="warning" if dead else "info",
@@ -171,3 +183,7 @@ def limited(controls: Sequence[Control]) -> Iterator[Item]:
 
 def _jobs(count: int, *, more: bool) -> str:
     return f"{count:,}{'+' if more else ''} job{'' if count == 1 else 's'}"
+
+
+def _waits(count: int) -> str:
+    return "waits" if count == 1 else "wait"

@@ -1,8 +1,21 @@
--- Returns when the dispatcher last ticked, and the queues whose offers lapsed in the last 15 minutes, with their budgets. Needs the
+-- Returns when the dispatcher last ticked, and the queues whose workers did not claim offers: those with a reduced budget, because
+-- many offers lapsed in the last 15 minutes, and those with jobs whose latest offers lapsed, among a number of jobs. Needs the
 -- privileges of minutehand_reader.
-select (select nullif(ticked, '-infinity') from minutehand.dispatcher) as ticked, b.queue, b.budget, b.lapsed
+with reduced as (
+    select queue, budget, lapsed from minutehand.budgets where lapsed > now() - interval '15 minutes' order by lapsed desc limit 20
+), unclaimed as (
+    select l.queue, count(*) as jobs
+      from (select j.queue, j.visible, j.offered, j.claimed, j.prior
+              from minutehand.jobs_live j
+             where coalesce(j.offered, j.claimed) is not null
+             order by j.visible
+             limit %(offered)s) l
+     where l.offered is not null and l.claimed is null and (l.prior is not null or l.visible <= now())
+     group by l.queue
+     order by jobs desc
+     limit 20
+)
+select (select nullif(ticked, '-infinity') from minutehand.dispatcher) as ticked, queue, r.budget, r.lapsed,
+       coalesce(u.jobs, 0) as jobs
   from (select) one
-  left join (select queue, budget, lapsed from minutehand.budgets
-              where lapsed > now() - interval '15 minutes'
-              order by lapsed desc
-              limit 20) b on true
+  left join (reduced r full join unclaimed u using (queue)) on true

@@ -39,8 +39,8 @@ router = create_router("batches", prefix="/batches")
 
 @router.get("", **LISTED)
 def list_batches(filters: Annotated[BatchFilter, Query()], database: Connected) -> Json:
-    """List batches, the latest first; continue with `before`."""
-    found = queries.list_batches(database, limit=filters.limit, before=filters.before)
+    """List batches, or those that are nested in a `parent`, the latest first; continue with `before`."""
+    found = queries.list_batches(database, **vars(filters))
     before = found[-1].id if len(found) == filters.limit else None
     return Json({"batches": [batch_fields(each) for each in found], "before": before})
 

@@ -8,7 +8,7 @@ from fastapi import Body, Path, Query
 
 from minutehand import schedules as library
 from minutehand.database import Database
-from minutehand.errors import NotFoundError
+from minutehand.errors import InvalidJobError, NotFoundError
 from minutehand.functions.api.dependencies import Actor, Connected, create_router
 from minutehand.functions.api.errors import ApiError, ProblemType
 from minutehand.functions.api.openapi import COMMON, WITH_BODY, responds
@@ -47,6 +47,8 @@ def list_schedules(filters: Annotated[ScheduleFilter, Query()], database: Connec
     """
     if filters.name is not None:
         return Json({"schedules": _named(database, filters.name, filters.include), "after": None})
+    if filters.include is not None:
+        raise InvalidJobError("include_is_of_one", "include must not be used without name")
     # No tenant has a slash.
     tenant, _, name = (filters.after or "").partition("/")
     listed = library.list_schedules(

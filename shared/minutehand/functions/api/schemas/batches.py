@@ -38,6 +38,7 @@ class BatchFilter(StrictModel):
 
     limit: int = Field(50, ge=1, le=MAX_PAGE, description="the maximum number of batches")
     before: UUID | None = Field(None, description="the next page: the cursor `before` of this page")
+    parent: UUID | None = Field(None, description="only the batches that are nested in this one")
 
 
 class CancelBatchRequest(StrictModel):
@@ -63,6 +64,7 @@ class BatchState(BaseModel):
 
     id: UUID
     parent: UUID | None = Field(description="the batch that it is nested in")
+    nested: int = Field(description="the number of batches that are nested in it, up to 100")
     tenant: str
     name: str | None
     state: Literal["open", "closed", "ended"] = Field(description="ended: none of its jobs is left")
@@ -110,6 +112,7 @@ BATCH: dict[str, Any] = {
     **{
         "id": JOB["id"],
         "parent": None,
+        "nested": 0,
         "tenant": "",
         "name": "invoices of May",
         "state": "closed",

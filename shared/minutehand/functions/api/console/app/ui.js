@@ -11,7 +11,12 @@ const LONG = 200;
 export const count = (number) => number.toLocaleString("en");
 // A number that may be larger than what was counted.
 export const atLeast = ({ jobs, more } = { jobs: 0 }) => `${count(jobs)}${more ? "+" : ""}`;
-export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+// The number of jobs as a link to them, if there are any.
+export const Counted = ({ number = { jobs: 0 }, to }) => (number.jobs || number.more
+  ? html`<a href=${to}>${atLeast(number)}</a>` : html`<span class="soft">0</span>`);
+// queue-2 comes before queue-10.
+export const byName = new Intl.Collator("en", { numeric: true }).compare;
+export const plural = (number, noun, nouns = `${noun}s`) => `${count(number)} ${number === 1 ? noun : nouns}`;
 
 export function Page({ title, trail, actions, state, children }) {
   useEffect(() => { document.title = visible(`${title} · minutehand`); }, [title]);

@@ -1,4 +1,4 @@
-// Batches: their progress, and cancel and retry of their jobs.
+// Batches: their progress, those nested in one for `?parent=`, and cancel and retry of their jobs.
 import { html } from "../app/html.js";
 import { post, request } from "../app/api.js";
 import { confirm } from "../app/dialog.js";
@@ -8,29 +8,46 @@ import { link, setQuery } from "../app/router.js";
 import { Table } from "../app/table.js";
 import { Time } from "../app/time.js";
 import { toast } from "../app/toasts.js";
-import { count, Empty, Fault, Page, plural, SHORT_ID, Skeleton, State } from "../app/ui.js";
+import { count, Counted, Empty, Fault, Page, Panel, plural, SHORT_ID, Skeleton, State } from "../app/ui.js";
+
+// The API counts no more.
+const NESTED = 100;
 
 export default function Batches({ query }) {
   const operator = useOperator();
-  const before = query.get("before");
-  const { data, error } = useLive((signal) => request(`/batches?limit=50${before ? `&before=${encodeURIComponent(before)}` : ""}`, { signal }), [before]);
-  return html`<${Page} title="Batches">
+  const [parent, before] = [query.get("parent"), query.get("before")];
+  const { data, error } = useLive((signal) => load(parent, before, signal), [parent, before]);
+  const columns = [...COLUMNS, ...(operator ? [CHANGES] : [])];
+  const list = (label, rows) => html`<${Table} label=${label} rows=${rows} columns=${columns} />`;
+  return html`<${Page} title=${parent ? nameOf(data?.parent ?? {}) : "Batches"} trail=${parent && html`<a href=${link("batches")}>Batches</a>`}>
     <${Fault} error=${error} />
     ${!data && !error && html`<${Skeleton} />`}
-    ${data && (data.batches.length
-      ? html`<${Table} label="Batches" rows=${data.batches} columns=${[...COLUMNS, ...(operator ? [CHANGES] : [])]} />`
-      : html`<${Empty} title="No batches" command="minutehand batches --help">Open one in code, with a callback for its end:<//>`)}
+    ${data?.parent && list("The batch", [data.parent])}
+    ${data && (data.batches.length ? parent ? html`<${Panel} title="Nested batches">${list("Nested batches", data.batches)}<//>` : list("Batches", data.batches)
+      : parent ? html`<${Empty} title="No batch is nested in this one"><a href=${link("jobs", { batch: parent })}>Show its jobs</a><//>`
+        : html`<${Empty} title="No batches" command="minutehand batches --help">Open one in code, with a callback for its end:<//>`)}
     ${data && (data.before || before) && html`<nav class="pager" aria-label="Pages of batches">
       <button disabled=${!before} onClick=${() => setQuery({ before: null })}>Newest</button>
       <button disabled=${!data.before} onClick=${() => setQuery({ before: data.before })}>Older</button></nav>`}
   <//>`;
 }
 
+async function load(parent, before, signal) {
+  const page = request(`/batches?${new URLSearchParams({ limit: 50, ...(parent && { parent }), ...(before && { before }) })}`, { signal });
+  const [{ batches, before: next }, found] = await Promise.all([page, parent && request(`/batches/${encodeURIComponent(parent)}`, { signal })]);
+  return { batches, before: next, parent: found };
+}
+
+const nameOf = ({ name }) => name ?? "batch";
+
 const COLUMNS = [
-  { title: "Batch", kind: "main", cell: ({ id, name }) => html`<a href=${link("jobs", { batch: id })}>${name ?? "batch"}</a> <small class="mono">${id.slice(-SHORT_ID)}</small>` },
+  { title: "Batch", kind: "main", cell: (batch) => html`<a href=${link("jobs", { batch: batch.id })}>${nameOf(batch)}</a> <small class="mono">${batch.id.slice(-SHORT_ID)}</small>` },
   { title: "State", cell: ({ state }) => html`<${State} state=${state} />` },
   { title: "Progress", kind: "long", cell: (batch) => html`<${Progress} ...${batch} />` },
-  { title: "Dead", kind: "number", cell: ({ id, dead }) => html`<a href=${link("jobs", { batch: id, state: "dead" })}>${count(dead)}</a>` },
+  { title: "Dead", kind: "number", cell: ({ id, dead }) => html`<${Counted} number=${{ jobs: dead }} to=${link("jobs", { batch: id, state: "dead" })} />` },
+  { title: "Nesting", kind: "plain", cell: ({ id, parent, nested }) => html`
+    ${parent && html`<a href=${link("batches", { parent })}>in a batch</a>`}${parent && nested > 0 && ", "}
+    ${nested > 0 && html`<a href=${link("batches", { parent: id })}>${nested < NESTED ? plural(nested, "batch", "batches") : `${NESTED}+ batches`}</a>`}` },
   { title: "Opened", kind: "when", cell: ({ created }) => html`<${Time} at=${created} />` },
 ];
 

@@ -23,7 +23,7 @@ export default function Failures({ query }) {
   return html`<${Page} title="Failures" actions=${html`<${Windows} window=${window} />`}>
     <${Fault} error=${error} />
     ${!data && !error && html`<${Skeleton} />`}
-    ${data && !data.complete && html`<p class="banner" role="status">Only the latest failures were read: ${plural(data.read, "job")}.</p>`}
+    ${data && !data.complete && html`<p class="banner" role="status">Only the latest ${plural(data.read, "job")} were read; older ones may have failed too.</p>`}
     ${data && (data.groups.length
       ? html`<${Table} label="Failures by cause" rows=${data.groups} rowKey=${keyOf} columns=${[...COLUMNS, ...(operator ? [RETRY] : [])]} />`
       : html`<${Empty} title="No failures">No job died or waits for another attempt in this time.<//>`)}

@@ -5,7 +5,7 @@ import { useLive } from "../app/live.js";
 import { link } from "../app/router.js";
 import { Table } from "../app/table.js";
 import { duration } from "../app/time.js";
-import { atLeast, count, Empty, Fault, Page, Panel, Skeleton } from "../app/ui.js";
+import { atLeast, byName, count, Counted, Empty, Fault, Page, Panel, Skeleton } from "../app/ui.js";
 import { Attention } from "./home/attention.js";
 import { Throughput, Waits } from "./home/charts.js";
 
@@ -54,8 +54,7 @@ const Tile = ({ name, value, to, bad }) => html`<li><a class=${bad ? "bad" : ""}
 
 const COLUMNS = [
   { title: "Queue", kind: "main", cell: ({ queue }) => html`<a href=${link("jobs", { queue })}>${queue}</a>` },
-  ...SHOWN.map((state) => ({ title: state, kind: "number", cell: ({ queue, counts }) => (counts[state]
-    ? html`<a href=${link("jobs", { queue, state })}>${atLeast(counts[state])}</a>` : html`<span class="soft">0</span>`) })),
+  ...SHOWN.map((state) => ({ title: state, kind: "number", cell: ({ queue, counts }) => html`<${Counted} number=${counts[state]} to=${link("jobs", { queue, state })} />` })),
 ];
 
 function byQueue(depths) {
@@ -65,5 +64,5 @@ function byQueue(depths) {
     queues.get(queue).counts[state] = { jobs, more };
   }
   const busy = ({ counts }) => ["due", "running", "retrying"].reduce((sum, state) => sum + (counts[state]?.jobs ?? 0), 0);
-  return [...queues.values()].sort((a, b) => busy(b) - busy(a) || a.queue.localeCompare(b.queue));
+  return [...queues.values()].sort((a, b) => busy(b) - busy(a) || byName(a.queue, b.queue));
 }

@@ -8,7 +8,8 @@ import { link } from "../app/router.js";
 import { Table } from "../app/table.js";
 import { Time } from "../app/time.js";
 import { toast, toastError } from "../app/toasts.js";
-import { atLeast, count, Empty, Fault, Page, Panel, Skeleton } from "../app/ui.js";
+import { byName, count, Counted, Empty, Fault, Page, Panel, Skeleton } from "../app/ui.js";
+import { Holds } from "./queues/holds.js";
 
 const EVERY_MS = 15_000;
 const NAMES_MS = 60_000;
@@ -16,7 +17,8 @@ const NAMES = ["queue", "kind", "key", "group", "tenant"];
 const SHOWN = ["due", "running", "scheduled", "retrying", "dead"];
 
 export default function Queues() {
-  const operator = useOperator() && !caller.use().tenant;
+  const { tenant } = caller.use();
+  const operator = useOperator() && !tenant;
   const stats = useLive((signal) => request("/stats?limit=1000", { signal }), [], EVERY_MS);
   const controls = useLive((signal) => (caller.get().tenant ? { controls: [] } : request("/controls?limit=200", { signal })));
   const names = useLive((signal) => request("/queues?limit=1000", { signal }), [], NAMES_MS);
@@ -30,6 +32,7 @@ export default function Queues() {
     ${controls.data?.controls.length > 0 && html`<${Panel} title="Pauses and limits">
       <${Table} label="Pauses and limits" rows=${controls.data.controls} rowKey=${scopeOf} columns=${[...CONTROLS, ...(operator ? [END] : [])]} />
     <//>`}
+    ${!tenant && html`<${Holds} operator=${operator} />`}
   <//>`;
 }
 
@@ -38,7 +41,7 @@ function byQueue(names, depths, controls) {
   const found = new Set([...names, ...depths.map(({ queue }) => queue)]);
   const queues = new Map([...found].map((queue) => [queue, { queue, counts: {}, paused: paused(queue) }]));
   for (const { queue, state, jobs, more } of depths) queues.get(queue).counts[state] = { jobs, more };
-  return [...queues.values()].sort((a, b) => a.queue.localeCompare(b.queue));
+  return [...queues.values()].sort((a, b) => byName(a.queue, b.queue));
 }
 
 function scopeOf(control) {
@@ -60,7 +63,7 @@ function limitsOf({ limit, rate, period, burst, in_order: inOrder }) {
 const COLUMNS = [
   { title: "Queue", kind: "main", cell: ({ queue, paused }) => html`<a href=${link("jobs", { queue })}>${queue}</a> ${paused && html`<span class="state paused">paused</span>`}` },
   ...SHOWN.map((state) => ({ title: state, kind: "number",
-    cell: ({ queue, counts }) => html`<a href=${link("jobs", { queue, state })}>${atLeast(counts[state])}</a>` })),
+    cell: ({ queue, counts }) => html`<${Counted} number=${counts[state]} to=${link("jobs", { queue, state })} />` })),
 ];
 const PAUSE = { title: "Changes", hidden: true, kind: "number", cell: ({ queue, paused }) => html`<span class="actions">
   ${paused ? html`<button onClick=${() => end("resume", { queue })}>Resume</button>` : html`<button onClick=${() => pauseOf({ queue }, `queue ${queue}`)}>Pause</button>`}</span>` };

@@ -23,7 +23,7 @@ function wait(before, step) {
   if (!step.at) return null;
   if (Date.parse(step.at) > now()) return html`<em>${relative(step.at)}</em>`;
   // The browser's times have milliseconds.
-  if (!before?.at || Date.parse(step.at) <= Date.parse(before.at)) return null;
+  if (!before?.at || Date.parse(step.at) <= Date.parse(before.at)) return html`<em></em>`;
   return html`<em>+${between(before.at, step.at)}</em>`;
 }
 

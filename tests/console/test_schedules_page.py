@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from minutehand import Database, NewJob, Retry, schedules
 from minutehand.queries.jobs import list_jobs
@@ -115,6 +115,19 @@ def test_hour_that_occurs_twice_in_autumn_has_offsets(page: Page, serve: Serve, 
 
     expect(rows.nth(1)).to_contain_text("Oct 27, 2030, 02:00 +02:00")
     expect(rows.nth(2)).to_contain_text("Oct 27, 2030, 02:00 +01:00")
+
+
+def test_half_hour_that_occurs_twice_has_offsets(browser: Browser, serve: Serve, db: Database) -> None:
+    starts = datetime(2031, 4, 5, 14, 45, tzinfo=UTC)
+    schedules.save(db, schedules.Schedule("half", "PT30M", NewJob("report"), zone="UTC", starts=starts))
+    url = f"{serve(MINUTEHAND_LOCAL='1')}/console/schedules?name=half"
+    with browser.new_context(timezone_id="Australia/Lord_Howe") as context:
+        page = context.new_page()
+        page.goto(url)
+        rows = page.get_by_role("table", name="Next occurrences").locator(ROWS)
+        expect(rows.nth(0)).to_contain_text("Apr 6, 2031, 01:45 +11:00")
+        expect(rows.nth(1)).to_contain_text("Apr 6, 2031, 01:45 +10:30")
+        expect(page.locator(".facts")).to_contain_text("Apr 6, 2031, 01:45:00 +11:00")
 
 
 def test_times_of_a_schedule_have_names_on_a_narrow_screen(page: Page, serve: Serve, db: Database) -> None:

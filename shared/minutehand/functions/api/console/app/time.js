@@ -8,7 +8,8 @@ export const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC"
 export const zone = () => (zoneChoice.get() === "utc" ? "UTC" : ownZone);
 
 const TICK_MS = 5000;
-const HOUR_MS = 3_600_000;
+// How far clocks are put back in autumn: by half an hour on Lord Howe Island, by two hours at Troll.
+const PUT_BACK_MS = [0.5, 1, 2].map((hours) => hours * 3_600_000);
 const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
 const clock = store(0);
 setInterval(() => document.hidden || clock.set((ticks) => ticks + 1), TICK_MS);
@@ -58,7 +59,7 @@ export function Time({ at, exact = false }) {
 // With the offset only if the same time of the day occurs twice.
 function exactly(at) {
   const own = absolute(at);
-  const others = [-HOUR_MS, HOUR_MS].map((distance) => absolute(Date.parse(at) + distance));
+  const others = PUT_BACK_MS.flatMap((distance) => [-distance, distance]).map((distance) => absolute(Date.parse(at) + distance));
   return others.includes(own) ? withOffset(at) : own;
 }
 

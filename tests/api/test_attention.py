@@ -118,12 +118,12 @@ def test_lapsed_offers_need_attention(api, jobs):
 
 def test_lapsed_offers_of_a_few_jobs_need_attention(api, jobs):
     job, now = late(jobs, queue="mail"), datetime.now(UTC)
-    offer(jobs, 10, MINUTE, now - 3 * MINUTE)
+    offer(jobs, 100, MINUTE, now - 3 * MINUTE)
     lapsed = what(api)["throttled"]
     assert "offers of queue mail; 1 job waits for a worker" in lapsed["sentence"]
     assert [each["id"] for each in api.get("/jobs", params=lapsed["filter"]).json()["jobs"]] == [str(job)]
 
-    offer(jobs, 10, MINUTE, now)
+    offer(jobs, 100, MINUTE, now)
     assert what(api)["throttled"]["count"] == 1
     jobs.run("claim", ids=[job], acks=[ack_of(jobs, job)], lease=MINUTE, grace=MINUTE)
     assert "throttled" not in what(api)

@@ -26,7 +26,7 @@ def test_schedule_is_put_read_and_listed(api, jobs, report):
 
 
 def test_include_requires_a_name(api, problem):
-    body = problem(api.get("/schedules?include=payload"), 400)
+    body = problem(api.get("/schedules?include=payload"), 422)
 
     assert body["detail"] == "include must not be used without name"
 

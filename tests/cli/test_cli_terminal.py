@@ -106,3 +106,11 @@ def test_stats_leaves_out_columns_that_do_not_fit(url, invoke):
 
     assert lines[0].split() == ["queue", "scheduled", "due", "dead", "late"]
     assert lines[2] == "(not shown for lack of width: cancelled)"
+
+
+@pytest.mark.parametrize("arguments", [["doctor"], ["--help"]])
+def test_findings_and_help_fit_80_columns(url, arguments):
+    lines = printed(*arguments, url=url)
+
+    assert len(lines) > 20
+    assert [line for line in lines if len(line) > 80] == []

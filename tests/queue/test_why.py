@@ -56,7 +56,7 @@ def done(queue: Queue) -> UUID:
 
 def dead(queue: Queue) -> UUID:
     job = queue.claimed()
-    finish(job, Failed({"type": "ValueError", "message": "no such user"}, final=True))
+    finish(job, Failed({"type": "ValueError", "message": "no such user."}, final=True))
     return job.id
 
 
@@ -176,6 +176,7 @@ def test_why_names_the_reason_and_the_next_step(queue: Queue, case: Case) -> Non
 
     assert answer.reason == case.reason
     assert case.sentence in answer.sentence
+    assert ".." not in answer.sentence
     assert case.next_step in answer.next_step
     assert bool(answer.next_step) == bool(case.next_step)
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from minutehand.model.display import error_line as error_line
 from minutehand.model.display import safe as safe
 from minutehand.model.display import span as span
+from minutehand.model.display import took as took
 from minutehand.model.display import when as when
 from minutehand.model.retry import Retry
 from minutehand.model.row import Row

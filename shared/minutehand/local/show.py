@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from minutehand.cli.tables import cut
-from minutehand.cli.text import safe, span
+from minutehand.cli.text import safe, span, took
 from minutehand.database import Record
 
 LATE_MS = 5000
@@ -104,9 +104,9 @@ class Show:
         if name == "claimed":
             late = timedelta(milliseconds=line["lateness_ms"])
             return f"attempt {line['attempt']}" + (f", due {_ago(late)}" if line["attempt"] == 1 else "")
-        took = f"after {_took(line['ran_ms'])}" if "ran_ms" in line else ""
+        ran = f"after {took(timedelta(milliseconds=line['ran_ms']))}" if "ran_ms" in line else ""
         cause = (self._find_cause(line["job"]) or line["error_type"]) if "error_type" in line else ""
-        return ": ".join(filter(None, [took, cause])) + _next_attempt(line)
+        return ": ".join(filter(None, [ran, cause])) + _next_attempt(line)
 
     def reloaded(self, files: list[str]) -> None:
         """Print that the code of these files is loaded again."""
@@ -151,10 +151,6 @@ def _command() -> str:
 
 def _ago(late: timedelta) -> str:
     return "just now" if late < timedelta(seconds=1) else f"{span(late)} ago"
-
-
-def _took(milliseconds: float) -> str:
-    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else span(timedelta(milliseconds=milliseconds))
 
 
 def _next_attempt(line: dict[str, Any]) -> str:

@@ -28,6 +28,12 @@ def error_line(error: Mapping[str, str]) -> str:
     return line if len(line) <= ERROR_CHARACTERS else line[: ERROR_CHARACTERS - 1] + "…"
 
 
+def took(duration: timedelta) -> str:
+    """Return how long something took: in milliseconds if it was less than a second."""
+    milliseconds = duration.total_seconds() * 1000
+    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else span(duration)
+
+
 def span(duration: timedelta) -> str:
     """Return a duration in its two largest units."""
     seconds = round(abs(duration).total_seconds())

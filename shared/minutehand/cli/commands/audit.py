@@ -18,7 +18,12 @@ from minutehand.operations.audit import Entry, list_audit
 @click.option("--actor", help="Only changes by this actor.")
 @click.option("--verb", help="Only this change: cancel, pause, edit ...")
 @click.option(
-    "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="At most this many entries."
+    "-n",
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=50,
+    show_default=True,
+    help="At most this many entries.",
 )
 @click.option("--before", type=full_id, metavar="ENTRY_ID", help="Continue after the last entry of a page.")
 @output_option("table", "json")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from minutehand.cli.options import connection_options, given_url, local_run_url, output_option
-from minutehand.cli.output import print_message, put_json
+from minutehand.cli.output import print_message, put_json, wrapped
 from minutehand.cli.text import safe
 from minutehand.database import Database
 from minutehand.doctor import DATABASE_CHECKS, ExaminedDatabase, Finding, examine_database, examine_stack
@@ -20,6 +20,8 @@ from minutehand.settings import database_url, names_database, read_settings
 from minutehand.settings.table import DATABASE_URL
 
 COLORS = {"ok": "green", "warning": "yellow", "problem": "red", "skipped": "bright_black"}
+# The width of the verdict and the check.
+INDENT = " " * 24
 PARTS = ("dispatcher", "worker", "api")
 
 
@@ -111,12 +113,11 @@ def _capacity(environment: Mapping[str, str]) -> int:
 
 
 def _put(finding: Finding) -> None:
-    verdict = click.style(
-        finding.verdict.ljust(8), fg=COLORS[finding.verdict], bold=finding.verdict == "problem"
-    )
-    click.echo(f"{verdict} {finding.check.ljust(14)} {safe(finding.found)}")
-    if finding.advice:
-        click.echo(f"{' ' * 24}do: {safe(finding.advice)}")
+    first, *others = wrapped(safe(finding.found), f"{finding.verdict:8} {finding.check:14} ", INDENT)
+    verdict = click.style(first[:8], fg=COLORS[finding.verdict], bold=finding.verdict == "problem")
+    advice = wrapped(f"do: {safe(finding.advice)}", INDENT) if finding.advice else []
+    for line in (verdict + first[8:], *others, *advice):
+        click.echo(line)
 
 
 def _conclude(findings: Sequence[Finding]) -> None:

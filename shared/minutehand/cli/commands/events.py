@@ -33,7 +33,12 @@ LIMIT = 1000
 @click.option("--kind", shell_complete=complete_kinds, help="Only events of this kind.")
 @click.option("--job", type=job_id, help="Only events of this job.")
 @click.option(
-    "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="At most this many events."
+    "-n",
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=50,
+    show_default=True,
+    help="At most this many events.",
 )
 @click.option("--follow", is_flag=True, help="Show new events until Ctrl-C.")
 @output_option("table", "json")

@@ -48,7 +48,7 @@ WINDOW = ("since", "until", "finished_since", "finished_until")
 @click.option("--result-dropped", is_flag=True, help="Only done jobs whose result could not be stored.")
 @tz_option
 @click.option(
-    "--limit", type=click.IntRange(1), default=50, show_default=True, help="At most this many jobs."
+    "-n", "--limit", type=click.IntRange(1), default=50, show_default=True, help="At most this many jobs."
 )
 @click.option("--before", type=job_id, help="Continue after this job, the last of a page.")
 @click.option("--after", type=job_id, help="Show the page before this job, the first of a page.")

@@ -95,7 +95,7 @@ def _attempts(attempts: list[Attempt]) -> Iterator[str]:
         version = each.version and f"version {each.version}"
         where = " ".join(filter(None, [each.worker, version, each.request]))
         error = f": {text.error_line(each.error)}" if each.error else ""
-        took = text.span(each.ended - each.started)
+        took = text.took(each.ended - each.started)
         outcome = f"{each.outcome} after {took}{f' by {where}' if where else ''}{error}"
         line = f"{each.attempt}. {text.local(each.started)}, {outcome}"
         yield _fact("history" if number == 0 else "", line)

@@ -1,6 +1,6 @@
 """Choose the one reason why a job has not finished, and put it into a sentence."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta, tzinfo
 from typing import Any
 
@@ -47,7 +47,7 @@ def _reasons(known: Evidence, zone: tzinfo) -> Iterator[Found]:
 def _finished(known: Evidence) -> Found:
     row = known.row
     ended = row.deleted or known.now
-    cause = f": {error_line(row.error)}" if row.error else ""
+    cause = f": {_clause(row.error)}" if row.error else ""
     sentence = (
         f"It ended as {row.state} {span(known.now - ended)} ago, after {attempts(row.attempts)}{cause}."
     )
@@ -108,15 +108,20 @@ def _waiting(known: Evidence, zone: tzinfo) -> Found:
         return _released(row, f"{at}.{pause}", evidence)
     if row.state == "scheduled":
         return "scheduled", f"It is scheduled for {at}.{pause}", promote, evidence
-    cause = f" failed: {error_line(row.error)}" if row.error else " did not finish"
+    cause = f" failed: {_clause(row.error)}" if row.error else " did not finish"
     sentence = f"Attempt {row.attempts} of {row.max_attempts}{cause}; it runs again at {at}.{pause}"
     return "retrying", sentence, promote, evidence
+
+
+def _clause(error: Mapping[str, str]) -> str:
+    """Return an error as a part of a sentence, which has its own period."""
+    return error_line(error).rstrip(".")
 
 
 def _released(row: Row, again: str, evidence: dict[str, Any]) -> Found:
     """Return why a worker gave a job back without an attempt."""
     error = row.error or {}
-    sentence = f"A worker could not run it: {error_line(error)}; it is offered again at {again}"
+    sentence = f"A worker could not run it: {_clause(error)}; it is offered again at {again}"
     if error.get("type") == "UnknownKindError":
         step = f"deploy a worker with a handler for {row.kind}, or: minutehand delete {row.id}"
         return "no_handler", sentence, step, evidence

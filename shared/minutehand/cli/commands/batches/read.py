@@ -19,7 +19,7 @@ HEADERS = ["id", "name", "state", *COUNTS, "created", "tenant"]
 
 
 @click.command()
-@click.option("-n", "limit", type=int, default=50, show_default=True, help="Number of batches.")
+@click.option("-n", "--limit", type=int, default=50, show_default=True, help="Number of batches.")
 @output_option("table", "json", "ids")
 @tenant_option
 @connection_options

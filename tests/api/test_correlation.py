@@ -1,6 +1,7 @@
 """One correlation id in the response, the log line and the job of a request."""
 
 import json
+import re
 from io import StringIO
 
 import pytest
@@ -8,6 +9,7 @@ from fastapi.testclient import TestClient
 
 from minutehand import Database
 from minutehand.queries.jobs import get, list_jobs
+from tests.docs.reading import ROOT
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -33,3 +35,20 @@ def test_request_without_a_valid_id_gets_one(api: TestClient, jobs: Database, gi
 
     assert first != second and len(first) == len(second) == 36
     assert {get(jobs, row.id).correlation_id for row in list_jobs(jobs).rows} == {first, second}
+
+
+def test_query_of_the_documentation_uses_fields_of_the_line(api: TestClient, log: StringIO) -> None:
+    page = (ROOT / "docs" / "metrics.md").read_text("utf-8")
+    query = next(
+        each for each in re.findall(r"```text\n(.*?)```", page, re.DOTALL) if 'service = "api"' in each
+    )
+    api.get("/jobs/unknown")
+    line = json.loads(log.getvalue())
+
+    assert (line["service"], line["message"]) == ("api", "request")
+    assert {"took_ms", "method", "route", "status", "problem"} <= line.keys()
+    used = {
+        *re.findall(r"\b(?:pct|max)\((\w+)", query),
+        *query.partition(" by ")[2].splitlines()[0].split(", "),
+    }
+    assert used <= line.keys()

@@ -78,6 +78,15 @@ DATABASE_FAULTS: dict[str, tuple[str, str, str, Break]] = {
             "update minutehand.jobs_live set run_at = run_at, visible = now() - interval '4 minutes'"
         ),
     ),
+    "late jobs of many queues": (
+        "late",
+        "problem",
+        "; 2 other queues too",
+        lambda w: w.sql(
+            "select minutehand.enqueue('echo', queue => 'queue-' || n) from generate_series(1, 7) n;"
+            "update minutehand.jobs_live set run_at = run_at, visible = now() - interval '4 minutes'"
+        ),
+    ),
     "a queue that no worker serves": (
         "late",
         "problem",

@@ -5,6 +5,7 @@ from datetime import timedelta
 from minutehand.doctor.examined import ExaminedDatabase
 from minutehand.doctor.finding import Opinion, judged, ok, problem, warning
 from minutehand.errors import SchemaError
+from minutehand.model.display import span
 from minutehand.operations.controls import pause_of_everything
 from minutehand.queries.statistics import UNSERVED_AFTER, unserved
 from minutehand.schema.migrate import check_schema
@@ -16,6 +17,8 @@ TICK = timedelta(minutes=1)
 LONGEST_SWEEP = timedelta(hours=6)
 DEAD_PER_LIVE = 10
 FEW_ROWS = 1000
+# Of the queues with late jobs, those with the latest ones are named.
+NAMED = 5
 LARGE_PAYLOAD = 4 * 1024 * 1024
 NOT_SERVED = f", and no worker has taken its jobs for {UNSERVED_AFTER.total_seconds() / 60:.0f} minutes"
 
@@ -112,15 +115,17 @@ def paused(examined: ExaminedDatabase) -> Opinion:
 
 def late(examined: ExaminedDatabase) -> Opinion:
     """Whether due jobs wait longer than two ticks, or no worker takes the jobs of a queue."""
-    due = examined.database.run("count_due", limit=1, now=None)
+    found = examined.database.run("count_due", limit=1, now=None)
+    due = sorted((each for each in found if each["late"] > 2 * TICK), key=lambda each: -each["late"])
+    more = len(due) - NAMED
     alone = sorted(each.queue for each in unserved(examined.database))
     return judged(
         [
-            f"queue {each['queue']} has a job that is due for {each['late'].total_seconds():.0f} s"
+            f"queue {each['queue']} has a job that is due for {span(each['late'])}"
             + NOT_SERVED * (each["queue"] in alone)
-            for each in due
-            if each["late"] > 2 * TICK
-        ],
+            for each in due[:NAMED]
+        ]
+        + [f"{more} other queue{'s' * (more > 1)} too"] * (more > 0),
         f"see last-tick; without a dispatcher, run: minutehand work --queue {','.join(alone)}"
         if alone
         else "see last-tick; if it is ok, the capacity is used up or workers fail: minutehand ls --state running",

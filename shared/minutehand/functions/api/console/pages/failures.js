@@ -43,7 +43,7 @@ const COLUMNS = [
   { title: "Kind", kind: "plain", cell: ({ kind, queue }) => html`${kind} <small>${queue}</small>` },
   { title: "Jobs", kind: "number", cell: ({ jobs, dead, filter }) => html`<a href=${link("jobs", filter)}>${count(jobs)}</a>
     <small> ${dead ? `${count(dead)} dead` : "retrying"}</small>` },
-  { title: "Trend", hidden: true, cell: ({ trend }) => html`<${Trend} values=${trend} />` },
+  { title: "Trend", hidden: true, kind: "trend", cell: ({ trend }) => html`<${Trend} values=${trend} />` },
   { title: "Last", kind: "when", cell: ({ last, sample }) => html`<${Time} at=${last} /> <small><a class="mono" href=${jobLink(sample[0])}>${sample[0].slice(-SHORT_ID)}</a></small>` },
 ];
 

@@ -71,8 +71,8 @@ Exit codes:
 
 \b
 Output: -o table is for people; -o json prints one JSON object per line, with
-ISO 8601 times and durations in seconds; -o ids prints one id per line. Messages
-go to stderr.
+ISO 8601 times and durations in seconds; -o ids prints one id per line.
+Messages go to stderr.
 Write durations as 90s, 10m, 2h30m, 3d or in ISO 8601 (PT10M).
 
 \b

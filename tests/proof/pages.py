@@ -11,7 +11,7 @@ PAGES = {
     "cancel_running": 400,
     "check_claim": 20,
     "claim": 800,
-    "attention_dispatcher": 5,
+    "attention_dispatcher": 1100,
     "clock": 0,
     "depths": 1600,
     "newest_depths": 2000,

@@ -95,7 +95,7 @@ def test_queries_use_fields_of_the_lines_that_they_select(fields: Fields) -> Non
 
 def test_page_describes_every_message_of_the_functions() -> None:
     page = PAGE.read_text("utf-8").partition("| message | service | written |\n")[2].partition("\n\n")[0]
-    described = defaultdict(set)
+    described: dict[str, set[str]] = defaultdict(set)
     for names, service in re.findall(r"^\| (`.+?`) \| (\w+) \|", page, re.MULTILINE):
         described[service] |= {*re.findall("`(.+?)`", names)}
 

@@ -98,6 +98,7 @@ def test_success_ends_only_failures_of_earlier_writes(queue: Queue) -> None:
 
 
 @pytest.mark.fault("functions/limits", r"b\.starts or b\.per = 'breaker' then", "b.starts then")
+@pytest.mark.fault("functions/breakers", "return .select s.half_open::integer", "return (select 5")
 @pytest.mark.parametrize("succeeds", [True, False])
 def test_one_probe_closes_the_breaker_or_opens_it_again(queue: Queue, succeeds: bool) -> None:
     broken(queue)

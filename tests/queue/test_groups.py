@@ -127,6 +127,7 @@ def test_unordered_group_goes_on_while_a_job_waits(queue: Queue) -> None:
     assert [each.id for each in queue.take(5)] == [second]
 
 
+@pytest.mark.fault("functions/groups", "order by l.run_at, l.id", "order by l.run_at desc, l.id")
 def test_ordered_group_ignores_priorities(queue: Queue) -> None:
     limit(queue.database, 1, per="group", in_order=True)
     (first,) = fill(queue, 1, "a", priority=1)

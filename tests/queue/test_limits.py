@@ -152,9 +152,12 @@ def test_trap_eight_concurrent_sessions_never_exceed_a_limit(queue: Queue, what:
     assert left["done"] > 8
 
 
+@pytest.mark.fault("functions/counting", "order by q.queue\n        for update;", ";")
 def test_take_counts_after_a_concurrent_take(queue: Queue) -> None:
     fill(queue, 5)
     limit(queue.database, 1, queue="mail")
+    # From now on, the row that counts are locked by exists.
+    assert finish(queue.take(1, "mail")[0], Done()).ending == "done"
     other = queue.another()
     with other.transaction():
         first = queue.take(5, "mail", database=other)

@@ -42,14 +42,6 @@ def declare(queue: Queue) -> None:
         limit(queue.database, per="group", queue=name, **rules, **others)
 
 
-@pytest.mark.fault("functions/counting", "order by q.queue\n        for update;", ";")
-@pytest.mark.fault("functions/groups", "order by l.run_at, l.id", "order by l.run_at desc, l.id")
-@pytest.mark.fault("functions/breakers", "return .select s.half_open::integer", "return (select 5")
-@pytest.mark.fault(
-    "functions/predecessors",
-    "or not exists .select from minutehand.waits w where w.successor = s.id.",
-    "or true",
-)
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", SEEDS)
 def test_flow_control_is_never_violated_and_never_stuck(queue: Queue, seed: int) -> None:

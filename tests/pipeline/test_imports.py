@@ -8,7 +8,7 @@ from tests.pipeline.running import ROOT, run
 
 HEAVY = ["adbc_driver_manager", "deltalake", "numpy", "pandas", "pyarrow", "py4j", "pyspark"]
 PIPELINE = ["minutehand_pipeline"]
-VERBS = ["archive", "erase", "report", "load", "simulate"]
+VERBS = ["archive", "compact", "erase", "report", "load", "simulate"]
 LOADED = """
 import json, sys
 loaded = lambda names: sorted({name.partition(".")[0] for name in sys.modules} & set(names))

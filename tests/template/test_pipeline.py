@@ -65,9 +65,9 @@ def rights(template: dict[str, Any], role: str, **parameters: Any) -> set[tuple[
     }
 
 
-def job(template: dict[str, Any], **parameters: Any) -> dict[str, Any]:
-    """Return the schedule's input to EMR Serverless, with all but AWS's placeholders resolved."""
-    text, own = template["Resources"]["Nightly"]["Properties"]["Target"]["Input"]["Fn::Sub"]
+def job(template: dict[str, Any], schedule: str = "Nightly", **parameters: Any) -> dict[str, Any]:
+    """Return a schedule's input to EMR Serverless, with all but AWS's placeholders resolved."""
+    text, own = template["Resources"][schedule]["Properties"]["Target"]["Input"]["Fn::Sub"]
     defaults = {name: facts.get("Default", "") for name, facts in template["Parameters"].items()}
     choice = Choice({**defaults, **EXAMPLE, **parameters}, template["Conditions"])
     values = {
@@ -95,7 +95,8 @@ def test_template_passes_the_cloudformation_linter(text: str) -> None:
 def test_defaults_start_and_drop_nothing(template: dict[str, Any]) -> None:
     resources = deployed(template)
 
-    assert resources["Nightly"]["Properties"]["State"] == "DISABLED"
+    for schedule in ("Nightly", "NightlyReport"):
+        assert resources[schedule]["Properties"]["State"] == "DISABLED"
     assert resources["Application"]["Properties"]["AutoStopConfiguration"]["Enabled"] is True
     assert "--drop" not in job(template)["JobDriver"]["SparkSubmit"]["EntryPointArguments"]
     assert "InitialCapacity" not in resources["Application"]["Properties"]
@@ -206,6 +207,39 @@ def test_schedule_starts_the_package(template: dict[str, Any]) -> None:
     for place in places:
         assert conf[f"{place}.PYSPARK_PYTHON"] == "./environment/bin/python"
         assert conf[f"{place}.MINUTEHAND_DATABASE_SECRET"] == EXAMPLE["DatabaseUrlSecretArn"]
+
+
+@pytest.mark.planted('"report", "s3', '"archive", "s3')
+@pytest.mark.planted('"--out", ', "")
+def test_report_schedule_writes_below_the_lake(template: dict[str, Any]) -> None:
+    submit = job(template, "NightlyReport")["JobDriver"]["SparkSubmit"]
+
+    assert submit["EntryPoint"] == "s3://example/minutehand-pipeline/main.py"
+    assert submit["EntryPointArguments"] == [
+        "report",
+        "s3://example/lake",
+        "--out",
+        "s3://example/lake/report",
+    ]
+    # A report reads the lake only.
+    assert "SECRET" not in submit["SparkSubmitParameters"]
+    assert deployed(template, ReportSchedule="ENABLED")["NightlyReport"]["Properties"]["State"] == "ENABLED"
+
+
+@pytest.mark.planted(r"\[IsArm, ARM64, X86_64\]", "[IsArm, X86_64, ARM64]")
+@pytest.mark.planted("3.11-aarch64", "3.11-arm64")
+def test_package_is_that_of_the_architecture(template: dict[str, Any]) -> None:
+    for architecture, machine in (("x86_64", "x86_64"), ("arm64", "aarch64")):
+        application = deployed(template, Architecture=architecture)["Application"]["Properties"]
+        assert application["Architecture"] == architecture.upper()
+        for schedule in ("Nightly", "NightlyReport"):
+            usual, named = (
+                job(template, schedule, Architecture=architecture, PackageName=name)
+                for name in ("", "mine.tar.gz")
+            )
+            package = f"/minutehand-pipeline-3.11-{machine}.tar.gz#environment"
+            assert package in usual["JobDriver"]["SparkSubmit"]["SparkSubmitParameters"]
+            assert "/mine.tar.gz#environment" in named["JobDriver"]["SparkSubmit"]["SparkSubmitParameters"]
 
 
 def _sub(text: str) -> str:

@@ -18,6 +18,7 @@ from minutehand_pipeline.failures import translated_errors
 
 COMMANDS = {
     "archive": "Copy finished days from the database to the lake.",
+    "compact": "Merge small files of the lake.",
     "erase": "Erase a subject's private data from the lake.",
     "report": "Report on throughput, lateness, failures and cost.",
     "load": "Enqueue jobs from files.",

@@ -169,6 +169,12 @@ class Table:
             deleted = self._open().vacuum(hours, dry_run=dry_run, enforce_retention_duration=False, full=True)
         return len(deleted)
 
+    def compact(self, days: Iterable[date], size: int) -> None:
+        """Merge files of some UTC days that are smaller than `size` bytes, in one commit."""
+        wanted = [(PARTITION, "in", [day.isoformat() for day in days])]
+        with translated_errors(self.uri, fenced="the compaction"):
+            self._open().optimize.compact(wanted, target_size=size, max_concurrent_tasks=1)
+
     def find(self, column: str, where: Mapping[str, str]) -> list[str]:
         """Return a column's values in the rows where other columns have the given values."""
         return [

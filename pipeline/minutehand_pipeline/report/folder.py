@@ -1,10 +1,13 @@
 """Write a report's folder, completely or not at all, and never over anything but an earlier report."""
 
+import fcntl
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import date, datetime
+from glob import escape
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -21,6 +24,7 @@ from minutehand_pipeline.report.table import Table
 from minutehand_pipeline.report.tables import TABLES
 
 MARK = "report.json"
+CONTENT = {"index.html", "tables", "schema.json", MARK}
 
 
 def check_folder(folder: Path) -> None:
@@ -41,24 +45,58 @@ def _check(folder: Path) -> None:
     parent = next(each for each in folder.absolute().parents if each.exists())
     if not parent.is_dir():
         raise InputError(f"cannot write {folder}: {parent} is a file; pass another --out")
-    Path(mkdtemp(prefix=f".{folder.name}.", dir=parent)).rmdir()
+    probe = Path(mkdtemp(prefix=f".{folder.name}.", dir=parent))
+    # Another report may have removed it, as if this one had been killed.
+    with suppress(FileNotFoundError):
+        probe.rmdir()
 
 
 def write_folder(folder: Path, result: ReportResult, busiest: Sequence[float]) -> None:
     """Write the report to a temporary folder, then replace an earlier report with it."""
     folder = folder.absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
-        scratch.chmod(0o755)
+    _remove_leftovers(folder)
+    with _scratch(folder) as scratch:
         (scratch / "index.html").write_text(render(result, busiest), "utf-8")
         for name, rows in result.tables.items():
             _write_table(scratch / "tables", TABLES[name], rows)
         (scratch / "schema.json").write_text(_to_json(json_schema()))
         (scratch / MARK).write_text(_to_json(result.summary))
         _replace(folder, scratch)
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    """Create a temporary folder, and hold a lock on it, which shows that this process has not been killed."""
+    scratch = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    opened = os.open(scratch, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        scratch.chmod(0o755)
+        yield scratch
     finally:
+        os.close(opened)
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the temporary folders of reports that were killed."""
+    for each in filter(Path.is_dir, folder.parent.glob(f".{escape(folder.name)}.????????")):
+        # Another report may remove it at the same time.
+        with suppress(FileNotFoundError):
+            if {path.name for path in each.iterdir()} <= CONTENT and not _is_locked(each):
+                shutil.rmtree(each, ignore_errors=True)
+
+
+def _is_locked(folder: Path) -> bool:
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(opened)
+    return False
 
 
 def table_schema(table: Table) -> pa.Schema:
@@ -95,7 +133,7 @@ def _replace(folder: Path, new: Path) -> None:
     old = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     os.replace(folder, old)  # noqa: PTH105, which replaces an empty folder
     new.rename(folder)
-    shutil.rmtree(old)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _is_report(folder: Path) -> bool:

@@ -1,7 +1,7 @@
 """An erasure keeps the files of running reports, and an incomplete run has its own exit code."""
 
 import os
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +77,22 @@ def test_archive_that_cannot_drop_has_its_own_exit_code(
 
     assert (busy.return_value, dropped.return_value) == (INCOMPLETE, 0)
     assert '"busy"' in busy.stdout and '"dropped"' in dropped.stdout
+
+
+def test_only_files_of_the_requested_days_are_opened(stage: Stage) -> None:
+    stage.fill(40, days=3)
+    stage.archive(homes=("jobs_done",))
+    home, day = HOMES["jobs_done"], date(2026, 3, 30)
+
+    chosen = read_lake(stage.spark, stage.lake, home, since=day, until=day)
+    plan = str(
+        read_lake(stage.spark, stage.lake, home)
+        .where(f"day = date'{day}'")
+        ._jdf.queryExecution()
+        .executedPlan()
+        .toString()
+    )
+
+    assert ["day=2026-03-30" in file for file in chosen.inputFiles()] == [True]
+    [filters] = [line for line in plan.splitlines() if "PartitionFilters" in line]
+    assert "PartitionFilters: [isnotnull(day" in filters and "(day" in filters

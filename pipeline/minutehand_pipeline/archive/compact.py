@@ -1,0 +1,89 @@
+"""Merge the small files of days, which late rows and many tasks leave. The rows do not change."""
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import date
+
+from minutehand.database import Database
+from minutehand.schema.migrate import check_schema
+from minutehand_pipeline.archive.ledger import reconcile
+from minutehand_pipeline.archive.lock import archive_lock
+from minutehand_pipeline.errors import InputError, LakeError
+from minutehand_pipeline.lake import Lake
+from minutehand_pipeline.queue.location import url_getter
+from minutehand_pipeline.schemas import HOMES
+
+# Files of at least this size are not merged.
+SMALL = 128 << 20  # bytes
+# Days of one commit. A run that is killed continues after the last commit.
+DAYS_AT_ONCE = 31
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompactConfig:
+    """The lake, and from which number of small files of a table on, at least two, a day is compacted."""
+
+    lake: Lake
+    files: int = 8
+    dry_run: bool = False
+    location: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the number of files."""
+        if self.files < 2:
+            raise InputError(f"files must be an integer of at least 2, got {self.files}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compacted:
+    """What was done in a table of the lake: the days, and their small files before and after."""
+
+    home: str
+    days: int
+    before: int
+    after: int
+
+
+def compact(config: CompactConfig) -> list[Compacted]:
+    """Compact the days, and return what was done in each table.
+
+    The old files remain for readers of an older version, until `archive --vacuum` deletes them after a week, or an
+    erasure at once. Raises BusyError if an archive is running, and LakeError if nothing was archived.
+    """
+    with closing(Database(url_getter(config.location))) as database:
+        check_schema(database)
+        if not any(config.lake.table(home).exists for home in HOMES.values()):
+            raise LakeError(f"{config.lake.path} is not a lake: nothing was archived there")
+        if config.dry_run:
+            return [_planned(name, _found(config, name)) for name in HOMES]
+        with archive_lock(database):
+            for home in HOMES.values():
+                reconcile(database, config.lake.table(home))
+            return [_compact(config, name) for name in HOMES]
+
+
+def _compact(config: CompactConfig, name: str) -> Compacted:
+    found = _found(config, name)
+    days, table = sorted(found), config.lake.table(HOMES[name])
+    for first in range(0, len(days), DAYS_AT_ONCE):
+        table.compact(days[first : first + DAYS_AT_ONCE], SMALL)
+    after = _small_files(config, name)
+    return Compacted(
+        home=name, days=len(days), before=sum(found.values()), after=sum(after[day] for day in days)
+    )
+
+
+def _planned(name: str, found: Mapping[date, int]) -> Compacted:
+    """Return what a run would do; it merges at least to one file per day."""
+    return Compacted(home=name, days=len(found), before=sum(found.values()), after=len(found))
+
+
+def _found(config: CompactConfig, name: str) -> dict[date, int]:
+    return {day: count for day, count in _small_files(config, name).items() if count >= config.files}
+
+
+def _small_files(config: CompactConfig, name: str) -> Counter[date]:
+    files = config.lake.table(HOMES[name]).files()
+    return Counter(file.day for file in files if file.size < SMALL)

@@ -1,15 +1,17 @@
 """Run the benchmarks: python -m bench."""
 
+import os
+
 import click
 from rich.console import Console
 from rich.table import Table
 
 from bench.machine import commit
 from bench.measure import Measured
-from bench.others import archives, others, ticks
+from bench.others import DAYS, REPORT, archives, commands, others, ticks
 from bench.queues.cases import GRID, HOT_PATHS
 from bench.queues.plan import SCREEN, Plan, options, seeded
-from bench.queues.publish import publish, publish_archives, publish_ticks
+from bench.queues.publish import publish, publish_archives, publish_commands, publish_ticks
 from bench.queues.report import table
 from bench.queues.runs import RunError
 from bench.queues.systems import LIMITS
@@ -18,13 +20,16 @@ from bench.server import server
 QUEUES = {**{case.name: (case.name,) for case in HOT_PATHS}, "grid": tuple(case.name for case in GRID)}
 OTHERS = tuple(others(1))
 NOTICED = "pipeline-noticed"
+SAVED = ("tick", NOTICED, REPORT, DAYS)
 
 
 @click.command()
 @options((*QUEUES, *OTHERS))
 @click.option("--quick", is_flag=True, help="Use a tenth of the rows for ticks and the pipeline.")
 @click.option(
-    "--save", is_flag=True, help="Publish the results of queues, ticks and archives in bench/results.json."
+    "--save",
+    is_flag=True,
+    help="Publish the results of queues, ticks, archives and reports in bench/results.json.",
 )
 def main(
     cases: tuple[str, ...], rounds: int, jobs: int, workers: int, seed: int | None, quick: bool, save: bool
@@ -50,8 +55,11 @@ def main(
             publish_ticks(ticks(url, 10 if quick else 1), measured_commit)
         if save and NOTICED in cases:
             publish_archives(archives(url, 10 if quick else 1, measured_commit))
+        if save and (REPORT in cases or DAYS in cases):
+            load = round(os.getloadavg()[2], 1)
+            publish_commands(commands(url, 10 if quick else 1, cases), measured_commit, load)
         for name, measure in others(10 if quick else 1).items():
-            if name in cases and not (save and name in ("tick", NOTICED)):
+            if name in cases and not (save and name in SAVED):
                 SCREEN.print(f"{name} is running")
                 Console(width=120).print(lines(measure(url)))
 

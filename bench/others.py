@@ -1,6 +1,6 @@
 """The benchmarks that do not compare queues: ticks, cold starts and the pipeline, which is imported when it runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from multiprocessing import get_context
@@ -8,7 +8,7 @@ from typing import Any
 
 from bench import tick
 from bench.measure import Measured
-from bench.results import Archives
+from bench.results import Archives, Command
 from bench.server import migrated
 from bench.tick import Cost
 
@@ -18,7 +18,9 @@ SIZES: dict[str, tuple[int, ...]] = {
     "pipeline_load": (1_000_000,),
     "pipeline_archive": (2_500_000,),
     "pipeline_noticed": (400_000,),
+    "pipeline_days": (4_000,),
 }
+REPORT, DAYS = "pipeline-report", "pipeline-days"
 REPORTS = (20_000, 1_000_000, 2_000_000)
 ATTEMPTS = 10_000_000
 
@@ -30,7 +32,7 @@ def others(scale: int) -> dict[str, Callable[[str], list[Measured]]]:
         "tick": lambda server: tick.lines(ticks(server, scale)),
         "cold-start": lambda server: _measure("cold_start"),
         **pipeline,
-        "pipeline-report": lambda server: _alone("pipeline_report", tuple(n // scale for n in REPORTS)),
+        REPORT: lambda server: _alone("pipeline_report", tuple(n // scale for n in REPORTS)),
         "pipeline-simulate": lambda server: _alone("pipeline_simulate", ATTEMPTS // scale),
     }
 
@@ -44,6 +46,17 @@ def archives(server: str, scale: int, commit: str) -> Archives:
     """Return the runs of archives next to a busy worker."""
     (size,) = SIZES["pipeline_noticed"]
     found: Archives = _alone("pipeline_noticed", migrated(server), size // scale, commit, function="archives")
+    return found
+
+
+def commands(server: str, scale: int, cases: Sequence[str]) -> dict[str, Command]:
+    """Return the measurements of commands of the pipeline, of those cases."""
+    found: dict[str, Command] = {}
+    if REPORT in cases:
+        found |= _alone("pipeline_report", tuple(n // scale for n in REPORTS), function="reports")
+    if DAYS in cases:
+        (size,) = SIZES["pipeline_days"]
+        found |= _alone("pipeline_days", migrated(server), size // scale, function="archived")
     return found
 
 

@@ -1,24 +1,19 @@
 """Whole reports with their start-up, compared with the most expensive tables in DuckDB on the same files."""
 
-import subprocess
-import sys
 import tempfile
-from contextlib import suppress
 from pathlib import Path
-from time import perf_counter, sleep
 
 import duckdb
-import psutil
 
+from bench import commands
 from bench.measure import Measured, seconds
+from bench.results import Command
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.schemas import HOMES
 from minutehand_pipeline.session import build_session
 from tests.pipeline.report.recording import record
 
 DAYS = 28
-# Seconds between two looks at the processor time of the processes.
-SAMPLED = 0.1
 # Seconds of a whole report on two idle cores, by the number of jobs.
 AIMS = {20_000: 8, 2_000_000: 20}
 
@@ -47,57 +42,43 @@ select kind, count(distinct job), sum(ceil(ran * 1000) * memory_mb), sum(1.0 / m
 
 
 def measure(sizes: tuple[int, ...]) -> list[Measured]:
-    """Measure lakes with these numbers of jobs in four weeks: the first report, and one after it that reads nothing."""
+    """Measure lakes with these numbers of jobs in four weeks."""
+    return [
+        Measured(
+            f"{name} / four tables in DuckDB" if line.reference else name,
+            f"{line.seconds} s ({line.processor} s of CPU)",
+            f"{line.reference} s" if line.reference else "",
+            aim=f"{line.target} s" if line.target else "reported",
+        )
+        for name, line in reports(sizes).items()
+    ]
+
+
+def reports(sizes: tuple[int, ...]) -> dict[str, Command]:
+    """Return what the first report of each size took, and one after it that reads nothing."""
     spark = build_session("minutehand bench", cores=2)
-    lines = []
+    lines = dict[str, Command]()
     for jobs in sizes:
         with tempfile.TemporaryDirectory() as folder:
             lake = Lake(f"{folder}/lake")
             record(spark, lake, jobs, DAYS)
-            lines += _measure(lake, jobs, Path(folder))
+            lines |= _measure(lake, jobs, Path(folder))
     spark.stop()
     return lines
 
 
-def _measure(lake: Lake, jobs: int, folder: Path) -> list[Measured]:
+def _measure(lake: Lake, jobs: int, folder: Path) -> dict[str, Command]:
     peer = min(seconds(lambda: _peer(lake)) for _ in range(2))
-    first, again = _report(lake, folder), _report(lake, folder)
-    aim = f"{AIMS[jobs]} s" if jobs in AIMS else "reported"
-    limit = f"{peer:.1f} s"
-    return [
-        Measured(f"report of {jobs:,} jobs / four tables in DuckDB", _both(first), limit, aim=aim),
-        Measured(f"report of {jobs:,} jobs, no new day", _both(again), aim="reported"),
-    ]
+    report = ("report", lake.path, "--out", str(folder / "report"))
+    first, again = commands.run(*report), commands.run(*report)
+    return {
+        f"report of {jobs:,} jobs": _command(first, round(peer, 1), AIMS.get(jobs)),
+        f"report of {jobs:,} jobs, no new day": _command(again),
+    }
 
 
-def _report(lake: Lake, folder: Path) -> tuple[float, float]:
-    """Run the command; return its seconds and the processor seconds of its processes, Java's among them."""
-    command = [
-        sys.executable,
-        "-m",
-        "minutehand_pipeline",
-        "report",
-        lake.path,
-        "--out",
-        str(folder / "report"),
-    ]
-    began, used = perf_counter(), dict[int, float]()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
-        process = psutil.Process(running.pid)
-        # The system does not count Java's time for its parent, which does not wait for it.
-        while running.poll() is None:
-            with suppress(psutil.NoSuchProcess):
-                for each in (process, *process.children(recursive=True)):
-                    times = each.cpu_times()
-                    used[each.pid] = times.user + times.system
-            sleep(SAMPLED)
-    if running.returncode:
-        raise RuntimeError(f"the report failed with exit code {running.returncode}")
-    return perf_counter() - began, sum(used.values())
-
-
-def _both(times: tuple[float, float]) -> str:
-    return f"{times[0]:.1f} s ({times[1]:.1f} s of CPU)"
+def _command(used: commands.Used, reference: float | None = None, aim: float | None = None) -> Command:
+    return Command(round(used.seconds, 1), round(used.processor, 1), reference, aim)
 
 
 def _peer(lake: Lake) -> None:

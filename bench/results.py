@@ -49,6 +49,28 @@ class Archives:
 
 
 @dataclass(frozen=True)
+class Command:
+    """The seconds and the processor seconds of a command, with its start-up.
+
+    `reference` are the seconds of DuckDB for a part of the work, `target` the aim.
+    """
+
+    seconds: float
+    processor: float
+    reference: float | None = None
+    target: float | None = None
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Commands of the pipeline by what they did. `load` is how many programs used the machine at the same time."""
+
+    commit: str = ""
+    load: float = 0
+    lines: dict[str, Command] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Results:
     """All published results. `machine` and `versions` are those of the last measurement."""
 
@@ -57,6 +79,7 @@ class Results:
     cases: dict[str, Measurement] = field(default_factory=dict)
     ticks: Ticks = field(default_factory=Ticks)
     archives: Archives = field(default_factory=Archives)
+    commands: Commands = field(default_factory=Commands)
 
 
 def load(file: Path = FILE) -> Results:
@@ -66,7 +89,11 @@ def load(file: Path = FILE) -> Results:
     read = json.loads(file.read_text("utf-8"))
     cases = {name: Measurement(**case) for name, case in read.pop("cases").items()}
     ticks, archives = Ticks(**read.pop("ticks")), Archives(**read.pop("archives", {}))
-    return Results(cases=cases, ticks=ticks, archives=archives, **read)
+    commands = read.pop("commands", {})
+    lines = {name: Command(**line) for name, line in commands.pop("lines", {}).items()}
+    return Results(
+        cases=cases, ticks=ticks, archives=archives, commands=Commands(**commands, lines=lines), **read
+    )
 
 
 def save(results: Results, file: Path = FILE) -> None:

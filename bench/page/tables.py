@@ -87,6 +87,21 @@ def archive_table(results: Results) -> str:
     return markdown(head, rows)
 
 
+def command_table(results: Results) -> str:
+    """Return the time of the pipeline's commands, beside DuckDB's and the target."""
+    rows = (
+        (
+            name,
+            f"{line.seconds:.1f} s",
+            f"{line.processor:.1f} s",
+            "" if line.reference is None else f"{line.reference:.1f} s",
+            "" if line.target is None else f"{line.target:.0f} s",
+        )
+        for name, line in results.commands.lines.items()
+    )
+    return markdown(("", "time", "processor time", "DuckDB", "target"), rows)
+
+
 def _p99(pairs: Sequence[Sequence[float]]) -> tuple[str, str, str]:
     """Return the medians of p99 with an archive and without, and their ratio with its range."""
     ratios = [with_it / without for with_it, without in pairs]

@@ -6,7 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-from bench.page.tables import archive_table, case_table, cost_table, grid_table, target_table, tick_table
+from bench.page.tables import (
+    archive_table,
+    case_table,
+    command_table,
+    cost_table,
+    grid_table,
+    target_table,
+    tick_table,
+)
 from bench.page.targets import to_explain
 from bench.page.titles import TITLES
 from bench.queues.cases import CASES
@@ -38,6 +46,9 @@ def page(results: Results) -> str:
         "ticks": lambda: tick_table(results),
         "ticks-measured": lambda: results.ticks.commit,
         "archives": lambda: archive_runs(results),
+        "commands": lambda: command_table(results),
+        "commands-load": lambda: f"{results.commands.load:.1f}",
+        "commands-measured": lambda: results.commands.commit,
         "slower": lambda: slower_cases(results),
         "machine": lambda: ", ".join(f"{name} {value}" for name, value in results.machine.items()),
         "versions": lambda: ", ".join(f"{name} {value}" for name, value in results.versions.items()),

@@ -8,7 +8,7 @@ from bench import results
 from bench.machine import machine, versions
 from bench.queues.clients.program import Load
 from bench.queues.runs import Run
-from bench.results import Archives, Measurement, Ticks
+from bench.results import Archives, Command, Commands, Measurement, Ticks
 from bench.tick import Cost
 
 COSTS = ("client", "server", "wal")
@@ -42,6 +42,13 @@ def publish_ticks(costs: Sequence[Cost], commit: str) -> None:
 def publish_archives(measured: Archives) -> None:
     """Replace the runs of archives."""
     results.save(replace(results.load(), archives=measured))
+
+
+def publish_commands(lines: Mapping[str, Command], commit: str, load: float) -> None:
+    """Replace the measurements of these commands of the pipeline."""
+    old = results.load()
+    commands = Commands(commit, load, {**old.commands.lines, **lines})
+    results.save(replace(old, commands=commands))
 
 
 def _median(runs: Sequence[Run], cost: str) -> float | None:

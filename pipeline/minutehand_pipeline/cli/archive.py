@@ -109,9 +109,12 @@ def _is_incomplete(each: "DayResult") -> bool:
 
 def _run(config: "ArchiveConfig") -> "ArchiveResult":
     from minutehand_pipeline.archive.archive import archive as archive_days
-    from minutehand_pipeline.session import build_session
+    from minutehand_pipeline.archive.amount import estimate_rows
+    from minutehand_pipeline.session import build_session, settings_for
 
-    spark = None if config.dry_run else build_session("minutehand archive")
+    spark = None
+    if not config.dry_run:
+        spark = build_session("minutehand archive", settings=settings_for(estimate_rows(config)))
     with progress("days", None) as advance:
         return archive_days(spark, config, on_day=lambda _: advance(1))
 

@@ -18,9 +18,6 @@ from minutehand_pipeline.cli.outputs import is_address, output_folder
 if TYPE_CHECKING:
     from minutehand_pipeline.report.config import ReportConfig, ReportResult
 
-# Below this number of jobs and attempts, Spark would compile for longer than it computes.
-SMALL_ROWS = 200_000
-
 Decorated = Callable[..., Any]
 OPTIONS = (
     click.option(
@@ -141,14 +138,14 @@ def _run(config: "ReportConfig") -> "ReportResult":
     from minutehand_pipeline.report.reading import plan_days
     from minutehand_pipeline.report.report import make_report
     from minutehand_pipeline.report.window import choose_window
-    from minutehand_pipeline.session import SMALL, build_session
+    from minutehand_pipeline.session import build_session, settings_for
 
     # Check everything before Spark starts.
     window = choose_window(config)
     if config.out is not None:
         check_folder(config.out)
     plan = plan_days(config, window)
-    settings = SMALL if sum(plan.total.values()) < SMALL_ROWS else {}
+    settings = settings_for(sum(plan.total.values()))
     with progress("days", len(plan.rows)) as advance:
         return make_report(lambda: build_session("minutehand report", settings=settings), config, advance)
 

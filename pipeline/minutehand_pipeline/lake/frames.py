@@ -47,7 +47,8 @@ def read_files(spark: SparkSession, lake: Lake, home: Home, files: Sequence[Data
     jars Spark cannot read an object store, so tasks open those files in Python.
     """
     if not files:
-        return spark.createDataFrame([], home.schema)
+        # From a list, Spark would start Python processes that read nothing.
+        return spark.createDataFrame(arrow_schema(home.schema).empty_table(), home.schema)
     table = lake.table(home)
     # Raises LakeError if the table is not readable.
     table.columns()

@@ -144,11 +144,17 @@ def _measured(
         marked = keep(with_claim(_read(spark, config, "jobs_done", days), again))
         sought = marked.where("sought").select("id", "day", "run_at", "attempts")
         near = attempts.select("job", "day", "attempt", "started", "outcome")
-        # The first of several attempts may have been days before, also if the job was moved to this day afterwards.
-        if sought.where((F.to_date("run_at") < F.col("day")) | (F.col("attempts") > 1)).limit(1).count():
+        # Of few rows, more are read than may be necessary: to find out takes longer.
+        if rows <= MAX_BROADCAST or _may_have_started_before(sought):
             near = near.unionByName(_before(spark, config, days).select(*near.columns))
         found = rare(first_starts(rare(sought), near))
         yield keep(with_wait(marked, found)), attempts
+
+
+def _may_have_started_before(sought: DataFrame) -> bool:
+    """Whether the first of several attempts may have been days before; the job may have been moved to its day later."""
+    before = (F.to_date("run_at") < F.col("day")) | (F.col("attempts") > 1)
+    return sought.where(before).limit(1).count() > 0
 
 
 def _before(spark: SparkSession, config: ReportConfig, days: Sequence[date]) -> DataFrame:

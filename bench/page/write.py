@@ -46,9 +46,7 @@ def page(results: Results) -> str:
         "ticks": lambda: tick_table(results),
         "ticks-measured": lambda: results.ticks.commit,
         "archives": lambda: archive_runs(results),
-        "commands": lambda: command_table(results),
-        "commands-load": lambda: f"{results.commands.load:.1f}",
-        "commands-measured": lambda: results.commands.commit,
+        "commands": lambda: command_runs(results),
         "slower": lambda: slower_cases(results),
         "machine": lambda: ", ".join(f"{name} {value}" for name, value in results.machine.items()),
         "versions": lambda: ", ".join(f"{name} {value}" for name, value in results.versions.items()),
@@ -98,6 +96,18 @@ def archive_runs(results: Results) -> str:
     return (
         f"{archive_table(results)}\n\nThe day has {archives.rows:,} jobs. The ratio is the median of {rounds} rounds, "
         f"with the lowest and the highest. The measured commit is of {archives.commit}."
+    )
+
+
+def command_runs(results: Results) -> str:
+    """Return the table of the pipeline's commands, and how it was measured."""
+    commands = results.commands
+    if not commands.lines:
+        return "No results are published yet."
+    return (
+        f"{command_table(results)}\n\nThe processor time adds up all processes. During the measurement, "
+        f"{commands.load:.0f} programs shared the two cores on average, so the time is longer than on an idle machine. "
+        f"The measured commit is of {commands.commit}."
     )
 
 

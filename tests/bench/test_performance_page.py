@@ -9,10 +9,10 @@ from bench import results
 from bench.page.data import IMAGES, PLOTS, digest
 from bench.page.targets import COMPARED, TARGETS, to_explain
 from bench.page.titles import SYSTEMS
-from bench.page.write import PAGE, README, ReasonError, archive_runs, page, readme, slower_cases
+from bench.page.write import PAGE, README, ReasonError, archive_runs, command_runs, page, readme, slower_cases
 from bench.queues.cases import CASES
 from bench.queues.systems import LIMITS, OURS
-from bench.results import Archives, Measurement, Results
+from bench.results import Archives, Command, Commands, Measurement, Results
 from bench.tick import BACKLOGS
 
 RESULTS = results.load()
@@ -67,6 +67,14 @@ def test_archives_are_shown_with_the_range_of_their_ratios() -> None:
 
     assert "| adaptive | 5 | 12.0 ms | 10.0 ms | 1.20 (1.00 to 3.00) | 12.0 ms" in shown
     assert "The day has 1,000 jobs. The ratio is the median of 3 rounds" in shown
+
+
+def test_commands_are_shown_beside_their_targets() -> None:
+    lines = {"report": Command(9.5, 12.0, 0.2, 8), "again": Command(3.0, 2.0)}
+    shown = command_runs(Results(commands=Commands("now", 2.2, lines)))
+
+    assert "| report | 9.5 s | 12.0 s | 0.2 s | 8 s |\n| again | 3.0 s | 2.0 s |  |  |" in shown
+    assert "2 programs shared the two cores" in shown
 
 
 def test_targets_concern_measured_systems() -> None:

@@ -1,16 +1,15 @@
-"""An archive of the classes that Spark loads, with which a local session starts with about half the processor time.
+"""An archive of the classes that Spark loads, with which a local session needs less processor time to start.
 
-The first session's Java writes the archive when it exits, after the command has ended. Later ones map it into memory.
-Java ignores an archive of another version or class path. The technique is class data sharing (JEP 350, "Dynamic CDS
-Archives").
+The first session's Java writes the archive when it exits, after the command has ended, which takes about 20 seconds of
+processor time. Later ones map it into memory. Java ignores an archive of another version or class path. The technique
+is class data sharing (JEP 350, "Dynamic CDS Archives").
 """
 
 import os
-from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from time import time
-from uuid import uuid4
 
 from minutehand_pipeline.java import cache_folder
 
@@ -22,9 +21,10 @@ UNUSED, ABANDONED = 60 * 86_400, 3600
 
 
 def sharing_option(java: Path) -> str:
-    """Return the option with which Java reads the archive, or writes it; empty if the cache is not writable.
+    """Return the option with which Java reads the archive, or writes it.
 
-    `java` is the program. An upgrade of Java or Spark has another archive.
+    It is empty if another session will write it, or if the cache is not writable. `java` is the program. An upgrade of
+    Java or Spark has another archive.
     """
     archive = cache_folder() / f"{PREFIX}{_version(java)}{SUFFIX}"
     try:
@@ -34,9 +34,20 @@ def sharing_option(java: Path) -> str:
         if archive.exists():
             os.utime(archive)
             return f'"-XX:SharedArchiveFile={archive}"'
+        return _claim(archive)
     except OSError:
         return ""
-    return f'"-XX:ArchiveClassesAtExit={archive}.{uuid4().hex}{UNFINISHED}"'
+
+
+def _claim(archive: Path) -> str:
+    """Return the option with which Java writes the archive, unless another session will."""
+    new = archive.with_suffix(UNFINISHED)
+    try:
+        # Java replaces the file.
+        new.touch(exist_ok=False)
+    except FileExistsError:
+        return ""
+    return f'"-XX:ArchiveClassesAtExit={new}"'
 
 
 def _version(java: Path) -> str:
@@ -49,8 +60,9 @@ def _version(java: Path) -> str:
 
 
 def _adopt(archive: Path) -> None:
-    """Rename an archive that an earlier session has completed."""
-    for new in archive.parent.glob(f"{archive.name}.*{UNFINISHED}"):
+    """Rename the archive if an earlier session has completed it."""
+    new = archive.with_suffix(UNFINISHED)
+    with suppress(FileNotFoundError):
         with new.open("rb") as opened:
             is_complete = opened.read(len(COMPLETE)) == COMPLETE
         if is_complete:
@@ -58,13 +70,9 @@ def _adopt(archive: Path) -> None:
 
 
 def _clean(folder: Path) -> None:
-    """Delete archives of former versions, and those whose Java was killed while it wrote them."""
-    for file, age in _files(folder):
-        if age > (ABANDONED if file.suffix == UNFINISHED else UNUSED):
-            file.unlink(missing_ok=True)
-
-
-def _files(folder: Path) -> Iterator[tuple[Path, float]]:
-    """Yield the files of this module and their ages in seconds."""
-    for file in folder.glob(f"{PREFIX}*{SUFFIX}*"):
-        yield file, time() - file.stat().st_mtime
+    """Delete archives of former versions, and those whose Java was killed before or while it wrote them."""
+    for suffix, longest in ((SUFFIX, UNUSED), (UNFINISHED, ABANDONED)):
+        for file in folder.glob(f"{PREFIX}*{suffix}"):
+            with suppress(FileNotFoundError):
+                if time() - file.stat().st_mtime > longest:
+                    file.unlink()

@@ -108,8 +108,8 @@ def _is_incomplete(each: "DayResult") -> bool:
 
 
 def _run(config: "ArchiveConfig") -> "ArchiveResult":
-    from minutehand_pipeline.archive.archive import archive as archive_days
     from minutehand_pipeline.archive.amount import estimate_rows
+    from minutehand_pipeline.archive.archive import archive as archive_days
     from minutehand_pipeline.session import build_session, settings_for
 
     spark = None

@@ -88,7 +88,7 @@ def archive_table(results: Results) -> str:
 
 
 def command_table(results: Results) -> str:
-    """Return the time of the pipeline's commands, beside DuckDB's and the target."""
+    """Return the time of the pipeline's commands, next to DuckDB's and the target."""
     rows = (
         (
             name,

@@ -69,7 +69,7 @@ def test_archives_are_shown_with_the_range_of_their_ratios() -> None:
     assert "The day has 1,000 jobs. The ratio is the median of 3 rounds" in shown
 
 
-def test_commands_are_shown_beside_their_targets() -> None:
+def test_commands_are_shown_with_their_targets() -> None:
     lines = {"report": Command(9.5, 12.0, 0.2, 8), "again": Command(3.0, 2.0)}
     shown = command_runs(Results(commands=Commands("now", 2.2, lines)))
 

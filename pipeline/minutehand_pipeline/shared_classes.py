@@ -23,11 +23,11 @@ UNUSED, ABANDONED = 60 * 86_400, 3600
 def sharing_option(java: Path) -> str:
     """Return the option with which Java reads the archive, or writes it.
 
-    It is empty if another session will write it, or if the cache is not writable. `java` is the program. An upgrade of
-    Java or Spark has another archive.
+    It is empty if another session will write it, if the cache is not writable, or if the jars are not in the package.
+    `java` is the program. An upgrade of Java or Spark has another archive.
     """
-    archive = cache_folder() / f"{PREFIX}{_version(java)}{SUFFIX}"
     try:
+        archive = cache_folder() / f"{PREFIX}{_version(java)}{SUFFIX}"
         archive.parent.mkdir(parents=True, exist_ok=True)
         _adopt(archive)
         _clean(archive.parent)
@@ -35,7 +35,8 @@ def sharing_option(java: Path) -> str:
             os.utime(archive)
             return f'"-XX:SharedArchiveFile={archive}"'
         return _claim(archive)
-    except OSError:
+    # RuntimeError if the user has no home.
+    except (OSError, RuntimeError):
         return ""
 
 

@@ -84,6 +84,20 @@ def test_session_without_a_writable_cache_shares_nothing(folder: Path) -> None:
     assert sharing_option(ensure_java()) == ""
 
 
+def test_session_without_a_home_or_jars_shares_nothing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sharing_option(tmp_path / "missing") == ""
+
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", no_home)
+
+    assert sharing_option(ensure_java()) == ""
+
+
 @pytest.mark.long
 def test_second_session_loads_spark_from_the_archive(folder: Path) -> None:
     assert SESSION not in shared_classes(folder)

@@ -43,7 +43,7 @@ LATER = {
 OTHER_MODES = {"minutehand.waking"}
 # The most modules that each function imports, those of the interpreter included. The layers import fewer: see
 # tests/layers/test_versions.py.
-MOST = {"worker": 444, "dispatcher": 435}
+MOST = {"worker": 445, "dispatcher": 436}
 # Powertools only checks whether botocore is installed.
 BOTOCORE = {"boto3", "botocore.auth", "botocore.session", "botocore.utils"}
 AWS = BOTOCORE | {"minutehand.aws"}

@@ -71,6 +71,22 @@ class Commands:
 
 
 @dataclass(frozen=True)
+class Snapshots:
+    """The latency of a steady load while an old snapshot is open, and without one.
+
+    `rate` is in jobs per second; a run took `seconds`. `runs` has, by the title of the system and the operation, one
+    list for each window of `window` seconds: p50 without and with the snapshot, and p99 without and with it, in
+    milliseconds.
+    """
+
+    commit: str = ""
+    seconds: int = 0
+    rate: int = 0
+    window: int = 1
+    runs: dict[str, dict[str, list[list[float]]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Results:
     """All published results. `machine` and `versions` are those of the last measurement."""
 
@@ -80,6 +96,7 @@ class Results:
     ticks: Ticks = field(default_factory=Ticks)
     archives: Archives = field(default_factory=Archives)
     commands: Commands = field(default_factory=Commands)
+    snapshots: Snapshots = field(default_factory=Snapshots)
 
 
 def load(file: Path = FILE) -> Results:
@@ -91,8 +108,14 @@ def load(file: Path = FILE) -> Results:
     ticks, archives = Ticks(**read.pop("ticks")), Archives(**read.pop("archives", {}))
     commands = read.pop("commands", {})
     lines = {name: Command(**line) for name, line in commands.pop("lines", {}).items()}
+    snapshots = Snapshots(**read.pop("snapshots", {}))
     return Results(
-        cases=cases, ticks=ticks, archives=archives, commands=Commands(**commands, lines=lines), **read
+        cases=cases,
+        ticks=ticks,
+        archives=archives,
+        commands=Commands(**commands, lines=lines),
+        snapshots=snapshots,
+        **read,
     )
 
 

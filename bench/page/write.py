@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
+from bench.page.snapshots import snapshot_runs
 from bench.page.tables import (
     archive_table,
     case_table,
@@ -47,6 +48,7 @@ def page(results: Results) -> str:
         "ticks-measured": lambda: results.ticks.commit,
         "archives": lambda: archive_runs(results),
         "commands": lambda: command_runs(results),
+        "snapshots": lambda: snapshot_runs(results.snapshots),
         "slower": lambda: slower_cases(results),
         "machine": lambda: ", ".join(f"{name} {value}" for name, value in results.machine.items()),
         "versions": lambda: ", ".join(f"{name} {value}" for name, value in results.versions.items()),

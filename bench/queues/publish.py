@@ -8,7 +8,7 @@ from bench import results
 from bench.machine import machine, versions
 from bench.queues.clients.program import Load
 from bench.queues.runs import Run
-from bench.results import Archives, Command, Commands, Measurement, Ticks
+from bench.results import Archives, Command, Commands, Measurement, Snapshots, Ticks
 from bench.tick import Cost
 
 COSTS = ("client", "server", "wal")
@@ -49,6 +49,11 @@ def publish_commands(lines: Mapping[str, Command], commit: str, load: float) -> 
     old = results.load()
     commands = Commands(commit, load, {**old.commands.lines, **lines})
     results.save(replace(old, commands=commands))
+
+
+def publish_snapshots(measured: Snapshots) -> None:
+    """Replace the runs with an old snapshot."""
+    results.save(replace(results.load(), snapshots=measured))
 
 
 def _median(runs: Sequence[Run], cost: str) -> float | None:

@@ -1,17 +1,19 @@
 """Measure claims at a steady rate, with and without an old snapshot: python -m bench.snapshot."""
 
-from collections import defaultdict
-
 import click
 from rich.console import Console
 from rich.table import Table
 
+from bench.machine import commit
+from bench.page.snapshots import GOAL
+from bench.queues.publish import publish_snapshots
+from bench.results import Snapshots
 from bench.snapshot.clients.steady import Load
-from bench.snapshot.runs import SYSTEMS, Sample, System, run
+from bench.snapshot.runs import SYSTEMS, run
+from bench.snapshot.windows import Operations, compare
 
 SCREEN = Console(width=120)
-GOAL = 1.5
-Windows = dict[tuple[str, int], list[float]]
+COLUMNS = ("p50", "p50 with snapshot", "p99", "p99 with snapshot", f"ratio of p99 (goal {GOAL})")
 
 
 @click.command()
@@ -23,47 +25,38 @@ Windows = dict[tuple[str, int], list[float]]
     "--batch", default=10, show_default=True, help="Jobs per claim; some systems claim one at a time."
 )
 @click.option("--window", default=60, show_default=True, help="Seconds of a line of the table.")
-def main(systems: str, seconds: int, rate: int, workers: int, batch: int, window: int) -> None:
+@click.option("--save", is_flag=True, help="Replace the published results of old snapshots by this run.")
+def main(systems: str, seconds: int, rate: int, workers: int, batch: int, window: int, save: bool) -> None:
     """Compare the latency of claims with that of the same load while a REPEATABLE READ transaction is open.
 
     Each run has a new server, or a new database on that of DATABASE_URL. Peers are installed by `make bench/peers`.
     """
+    measured_commit = commit() if save else ""
+    measured: dict[str, Operations] = {}
     load = Load(rate, seconds, workers, batch)
     for name in systems.split(","):
         if name not in SYSTEMS:
             raise click.UsageError(f"--systems must be of {', '.join(SYSTEMS)}, got {name}")
-        if missing := SYSTEMS[name].missing:
-            SCREEN.print(f"{SYSTEMS[name].title}: skipped; {missing}")
+        system = SYSTEMS[name]
+        if missing := system.missing:
+            SCREEN.print(f"{system.title}: skipped; {missing}")
             continue
-        SCREEN.print(_table(SYSTEMS[name], load, window))
+        clean, held = (run(system, load, held=each) for each in (False, True))
+        measured[system.title] = compare(clean, held, load, window)
+        SCREEN.print(_table(system.title, measured[system.title], load, window))
+    if save:
+        publish_snapshots(Snapshots(measured_commit, seconds, rate, window, measured))
 
 
-def _table(system: System, load: Load, window: int) -> Table:
-    clean = _windows(run(system, load, held=False), load, window)
-    held = _windows(run(system, load, held=True), load, window)
-    table = Table("operation", "seconds", title=f"{system.title}, {load.rate} jobs/s; milliseconds")
-    for column in ("p50", "p50 with snapshot", "p99", "p99 with snapshot", f"ratio of p99 (goal {GOAL})"):
+def _table(title: str, operations: Operations, load: Load, window: int) -> Table:
+    table = Table("operation", "seconds", title=f"{title}, {load.rate} jobs/s; milliseconds")
+    for column in COLUMNS:
         table.add_column(column, justify="right")
-    for key in sorted(clean.keys() & held.keys()):
-        table.add_row(key[0], str((key[1] + 1) * window), *_cells(clean[key], held[key]))
+    for operation, windows in sorted(operations.items()):
+        for number, values in enumerate(windows, 1):
+            cells = (f"{value:.2f}" for value in (*values, values[3] / values[2]))
+            table.add_row(operation, str(number * window), *cells)
     return table
-
-
-def _windows(samples: list[Sample], load: Load, window: int) -> Windows:
-    windows: Windows = defaultdict(list)
-    for sample in samples:
-        if sample.second < load.seconds:
-            windows[sample.name, int(sample.second // window)].append(sample.ms)
-    return windows
-
-
-def _cells(clean: list[float], held: list[float]) -> list[str]:
-    medians, tails = ([_percentile(each, part) for each in (clean, held)] for part in (0.5, 0.99))
-    return [*(f"{value:.2f}" for value in (*medians, *tails)), f"{tails[1] / tails[0]:.2f}"]
-
-
-def _percentile(values: list[float], part: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(part * len(values)))]
 
 
 if __name__ == "__main__":

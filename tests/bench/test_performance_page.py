@@ -7,12 +7,16 @@ import pytest
 
 from bench import results
 from bench.page.data import IMAGES, PLOTS, digest
+from bench.page.snapshots import snapshot_runs
 from bench.page.targets import COMPARED, TARGETS, to_explain
 from bench.page.titles import SYSTEMS
 from bench.page.write import PAGE, README, ReasonError, archive_runs, command_runs, page, readme, slower_cases
 from bench.queues.cases import CASES
 from bench.queues.systems import LIMITS, OURS
-from bench.results import Archives, Command, Commands, Measurement, Results
+from bench.results import Archives, Command, Commands, Measurement, Results, Snapshots
+from bench.snapshot.clients.steady import Load
+from bench.snapshot.runs import Sample
+from bench.snapshot.windows import compare
 from bench.tick import BACKLOGS
 
 RESULTS = results.load()
@@ -75,6 +79,22 @@ def test_commands_are_shown_with_their_targets() -> None:
 
     assert "| report | 9.5 s | 12.0 s | 0.2 s | 8 s |\n| again | 3.0 s | 2.0 s |  |  |" in shown
     assert "2 programs shared the two cores" in shown
+
+
+def test_snapshots_are_shown_with_the_length_of_their_runs() -> None:
+    runs = {"ours": {"claim": [[1, 1, 2, 2.5], [1, 2, 2, 5]], "offer": [[1, 1, 2, 2], [1, 1, 2, 3]]}}
+    shown = snapshot_runs(Snapshots("now", seconds=40, rate=300, window=20, runs=runs))
+
+    assert "Each system ran twice for 40 seconds at 300 jobs per second" in shown
+    assert "| ours: claim | 1.00 ms | 2.00 ms | 2.00 ms | 5.00 ms | 1.25 | 2.50 |" in shown
+    assert "these were above the target: ours (claim, 2.50)." in shown
+
+
+def test_samples_of_both_runs_are_compared_by_window() -> None:
+    clean = [Sample("claim", second, ms=second) for second in range(4)] + [Sample("claim", 4.5, ms=9)]
+    held = [Sample("claim", second, ms=2 * second) for second in range(4)]
+
+    assert compare(clean, held, Load(1, 4, 1, 1), window=2) == {"claim": [[1, 2, 1, 2], [3, 6, 3, 6]]}
 
 
 def test_targets_concern_measured_systems() -> None:

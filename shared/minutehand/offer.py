@@ -52,5 +52,14 @@ def _offer(database: Database, capacity: int, ttl: timedelta, now: datetime | No
             ttl=ttl,
             now=now,
         )
-        database.run("end_tick", capacity=capacity, ttl=ttl, now=now)
+        # The same in each record: the capacity less the jobs that were busy.
+        rooms = [record.pop("room") for record in records]
+        database.run(
+            "end_tick",
+            capacity=capacity,
+            ttl=ttl,
+            now=now,
+            offers=len(rooms),
+            room=rooms[0] if rooms else None,
+        )
     return Offered(tuple(Offer(**record) for record in records), budgets)

@@ -151,7 +151,7 @@ ONE = (
 )
 
 
-@pytest.mark.fault("functions/alike", r"greatest\(p.place, 0\)", "p.place")
+@pytest.mark.fault("functions/alike", r"greatest\(offsets\[1\], 0\)", "offsets[1]")
 def test_login_cannot_enqueue_into_the_past(login: Login, queue: Queue) -> None:
     """A job of the past would run before all others."""
     query(login("enqueuer"), ONE.format('{"kind": "echo"}', "[1]", -2_000_000_000, "null", "null"))

@@ -158,3 +158,14 @@ def test_job_is_not_offered_before_it_is_due(queue: Queue) -> None:
 
     assert [offered.id for offered in queue.offer(now=due - timedelta(microseconds=1))] == [other]
     assert [offered.id for offered in queue.offer(now=due)] == [row["id"]]
+
+
+@pytest.mark.fault("end_tick", r">= %\(room\)s", "> %(room)s")
+@pytest.mark.fault("end_tick", r">= %\(room\)s::integer", ">= 1")
+def test_tick_records_whether_its_offers_fill_the_capacity(queue: Queue) -> None:
+    for _ in range(4):
+        queue.enqueue()
+
+    for capacity, offers, is_full in ((3, 3, True), (5, 1, False)):
+        assert len(queue.offer(capacity)) == offers
+        assert queue.sql("select is_full from minutehand.dispatcher") == [{"is_full": is_full}]

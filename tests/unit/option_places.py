@@ -99,7 +99,7 @@ def _put_all() -> Iterator[Place]:
 
 def _alike() -> Iterator[Place]:
     file, body = f"{LIBRARY}/schema/functions/alike.sql", function("alike", "enqueue_alike")
-    insert, select = between(body, "jobs_live\n", "\n      from").split(")\n    select ")
+    insert, select = between(body, "jobs_live\n", "\n          from").split(")\n        select ")
     # Jobs with one of these are not alike.
     plain = STORED - {"key", "every", "zone", "after", "after_failure"}
     yield Place(file, "enqueue_alike, the inserted columns", names(insert), plain)

@@ -173,7 +173,8 @@ class NewJob:
 
 # Every option by its name, in the order of COPY's columns.
 OPTIONS: dict[str, Option] = {each.name: each.metadata["option"] for each in fields(NewJob)}
-_CHECKS = tuple((name, declared.check) for name, declared in OPTIONS.items())
+_CHECKS = {name: declared.check for name, declared in OPTIONS.items()}
+_NOT_GIVEN: dict[str, Any] = dict.fromkeys(OPTIONS)
 
 
 def parameters(job: NewJob | InvalidJobError, clock: Callable[[], datetime]) -> dict[str, Any]:
@@ -183,9 +184,11 @@ def parameters(job: NewJob | InvalidJobError, clock: Callable[[], datetime]) -> 
         raise job
     if job.every is not None or job.zone is not None:
         job = replace(job, run_at=_first_time(job, clock))
-    values = {
-        name: None if (value := getattr(job, name)) is None else check(value, name) for name, check in _CHECKS
-    }
+    values = _NOT_GIVEN.copy()
+    # Only the options that were given, which are few.
+    for name, value in vars(job).items():
+        if value is not None and name in values:
+            values[name] = _CHECKS[name](value, name)
     if job.payload is None:
         values["payload"] = encode(None)
     # The database creates it.

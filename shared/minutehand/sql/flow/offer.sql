@@ -69,4 +69,4 @@ update minutehand.jobs_live
        offered = coalesce(%(now)s, clock_timestamp()),
        visible = coalesce(%(now)s, clock_timestamp()) + %(ttl)s
  where id = any (array(select id from chosen) || array(select id from bounded))
-returning id, ack, queue, kind, tenant, coalesce(claimed, lapsed) is not null as alone
+returning id, ack, queue, kind, tenant, coalesce(claimed, lapsed) is not null as alone, (select room from room) as room

@@ -2306,17 +2306,34 @@ begin
         end if;
     end if;
 
-    insert into minutehand.jobs_live
-           (id, enqueued, queue, kind, "group", payload, headers, run_at, visible, priority, max_attempts, retry, timeout, personal, tenant,
-            expires, on_dead, batch)
-    select i.id, moment, job.queue, job.kind, job.group, i.payload, job.headers, i.run_at, i.run_at, job.priority, job.max_attempts,
-           job.retry, job.timeout, job.personal, job.tenant, job.expires, job.on_dead,
-           item.batch
-      from (select p.id, p.payload,
-                   greatest(coalesce(p.run_at, moment + p.delay, moment), moment)
-                       + interval '1 microsecond' * greatest(p.place, 0) as run_at
-              from rows from (unnest(ids), json_array_elements(payloads), unnest(offsets), unnest(run_ats), unnest(delays))
-                   p (id, payload, place, run_at, delay)) i;
+    if cardinality(ids) = 1 and json_array_length(payloads) = 1 then
+        -- Without the scans of five functions, which take a tenth of the server's time of an enqueue.
+        job.id := ids[1];
+        job.payload := payloads -> 0;
+        job.enqueued := moment;
+        job.run_at := greatest(coalesce(run_ats[1], moment + delays[1], moment), moment)
+                          + interval '1 microsecond' * greatest(offsets[1], 0);
+        job.visible := job.run_at;
+        job.batch := item.batch;
+        -- `job` has no defaults.
+        job.attempts := 0;
+        job.failed := false;
+        job.cancelled := false;
+        job.awaited := false;
+        insert into minutehand.jobs_live values (job.*);
+    else
+        insert into minutehand.jobs_live
+               (id, enqueued, queue, kind, "group", payload, headers, run_at, visible, priority, max_attempts, retry, timeout, personal,
+                tenant, expires, on_dead, batch)
+        select i.id, moment, job.queue, job.kind, job.group, i.payload, job.headers, i.run_at, i.run_at, job.priority, job.max_attempts,
+               job.retry, job.timeout, job.personal, job.tenant, job.expires, job.on_dead,
+               item.batch
+          from (select p.id, p.payload,
+                       greatest(coalesce(p.run_at, moment + p.delay, moment), moment)
+                           + interval '1 microsecond' * greatest(p.place, 0) as run_at
+                  from rows from (unnest(ids), json_array_elements(payloads), unnest(offsets), unnest(run_ats), unnest(delays))
+                       p (id, payload, place, run_at, delay)) i;
+    end if;
     if item.batch is not null then
         perform minutehand.add_to_batches(array_fill(item.batch, array[cardinality(ids)]), ids,
                                           array_fill(job.tenant::text, array[cardinality(ids)]), minutehand.current_tenant());

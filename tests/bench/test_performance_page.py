@@ -82,7 +82,11 @@ def test_commands_are_shown_with_their_targets() -> None:
 
 
 def test_snapshots_are_shown_with_the_length_of_their_runs() -> None:
-    runs = {"ours": {"claim": [[1, 1, 2, 2.5], [1, 2, 2, 5]], "offer": [[1, 1, 2, 2], [1, 1, 2, 3]]}}
+    claims, offers = (
+        [[1.0, 1.0, 2.0, 2.5], [1.0, 2.0, 2.0, 5.0]],
+        [[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 3.0]],
+    )
+    runs = {"ours": {"claim": claims, "offer": offers}}
     shown = snapshot_runs(Snapshots("now", seconds=40, rate=300, window=20, runs=runs))
 
     assert "Each system ran twice for 40 seconds at 300 jobs per second" in shown

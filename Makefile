@@ -95,13 +95,8 @@ run: setup/run ## Run everything on this machine, with example webhooks; ARGS="-
 lambda: setup ## Run the built functions on a local emulation of Lambda, with example webhooks; ARGS="--every 5"
 	@$(BIN)/python -m emulator $(ARGS)
 
-# Tests often wait for another process, so two suites at the same time use the cores better than one after the other.
-# Versions of make before 4.0 cannot keep their output apart.
 .PHONY: test
-test: check ## Run the checks that every change must pass, in at most 10 minutes
-	@echo "test        runs two suites at the same time, and shows the output of each when it ends"
-	@$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
-		test/core test/pipeline
+test: check test/core test/pipeline ## Run the checks that every change must pass, in at most 10 minutes
 
 .PHONY: test/all
 test/all: test $(SUITES) ## Run all suites, as before a release

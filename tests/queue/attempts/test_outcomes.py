@@ -51,7 +51,8 @@ def test_exception_is_stored_and_the_job_is_retried(queue: Queue) -> None:
     assert (row.error["type"], row.error["message"]) == ("ValueError", "no such customer")
     assert row.error["trace"].splitlines()[-1] == "ValueError: no such customer"
     assert Path(__file__).name in row.error["trace"]
-    assert "minutehand" not in row.error["trace"].replace("tests/", "")
+    # Only the frames of the handler. The checkout may have the same name as the library.
+    assert "/minutehand/" not in row.error["trace"].replace(str(Path(__file__).parent), "")
     assert queue.waits(job_id, MINUTE)
 
 

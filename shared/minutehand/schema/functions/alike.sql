@@ -56,9 +56,10 @@ begin
     end if;
 
     if cardinality(ids) = 1 and json_array_length(payloads) = 1 then
-        -- Without the scans of five functions, which take a tenth of the server's time of an enqueue.
+        -- Without the scans of five functions, which take a tenth of the server's time of an enqueue. The operator `->` would
+        -- refuse escaped NUL characters.
         job.id := ids[1];
-        job.payload := payloads -> 0;
+        job.payload := (select element from json_array_elements(payloads) element);
         job.enqueued := moment;
         job.run_at := greatest(coalesce(run_ats[1], moment + delays[1], moment), moment)
                           + interval '1 microsecond' * greatest(offsets[1], 0);

@@ -139,3 +139,33 @@ def test_groups_whose_first_job_waits_use_up_no_turns(queue: Queue) -> None:
     enqueue(queue, "x", "y", "z")
 
     assert offered(queue, 3) == {"x": 1, "y": 1, "z": 1}
+
+
+# The first job of each tenant's group waits for a retry, and two others are due.
+WAITING = """
+insert into minutehand.jobs_live (queue, kind, tenant, "group", attempts, run_at, visible)
+select 'mail', 'slow', 't' || t, 'g', (n = 1)::integer, now() - interval '3 hours' + n * interval '1 hour',
+       now() + case n when 1 then interval '1 hour' else interval '-1 hour' end
+  from generate_series(1, %(tenants)s) t, generate_series(1, 3) n
+"""
+
+
+@pytest.mark.fault(
+    "functions/streams", "not visit.open and visit.seen is null", "not open and visit.seen is null"
+)
+def test_many_groups_that_wait_stop_no_tick(queue: Queue) -> None:
+    limit(queue.database, 1, per="group", in_order=True)
+    queue.sql(WAITING, tenants=150)
+    enqueue(queue, "x")
+
+    assert offered(queue, 200) == {"x": 1}
+
+
+@pytest.mark.fault("functions/streams", "last or in_order and opened = room", "last")
+def test_next_tick_goes_on_behind_groups_that_wait(queue: Queue) -> None:
+    """A tick examines 100 tenants, and assumes that the others may start a job."""
+    limit(queue.database, 1, per="group", in_order=True)
+    queue.sql(WAITING, tenants=150)
+    enqueue(queue, "x")
+
+    assert sum((offered(queue, 20) for _ in range(5)), Counter()) == {"x": 1}

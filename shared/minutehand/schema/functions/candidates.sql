@@ -21,7 +21,7 @@ as $$
            when 'closed' then 100
            when 'blocked' then 10
            -- Tenants that are examined for ordered groups whose first job waits.
-           when 'in order' then 200
+           when 'in order' then 100
            -- Groups of a stream, in addition to those that are busy.
            when 'groups' then 2000
            -- Jobs of the minutes that the history counts at a time, and of one minute.

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg import errors
 
-from minutehand import Enqueued, NewJob, Rejected, Retry, enqueue_many
+from minutehand import Enqueued, NewJob, Rejected, Retry, enqueue, enqueue_many
 from minutehand.model.alike import grouped
 from minutehand.model.uuid7 import uuid7s
 from tests.queue.logins import Login
@@ -52,6 +52,10 @@ def bulk(queue: Queue, jobs: list[NewJob], **options: Any) -> list[Enqueued | Re
     return list(enqueue_many(jobs, connection=queue.database, **options))
 
 
+def given_options(job: NewJob) -> dict[str, Any]:
+    return {name: value for name, value in vars(job).items() if value is not None}
+
+
 def rows(queue: Queue, made: list[Enqueued | Rejected]) -> list[dict[str, Any]]:
     """Return the jobs in order, with the times that do not depend on now, and delete them."""
     found = {
@@ -67,10 +71,11 @@ def rows(queue: Queue, made: list[Enqueued | Rejected]) -> list[dict[str, Any]]:
     return [found.pop(each.id) | {"id": None} for each in made if isinstance(each, Enqueued)]
 
 
+@pytest.mark.fault("functions/alike", "job.awaited := false", "job.awaited := true")
 @examples(15, 200)
 @given(jobs=st.lists(JOBS, min_size=2, max_size=6))
 def test_alike_jobs_are_written_as_single_ones(direct_queue: Queue, jobs: list[NewJob]) -> None:
-    """A bulk of one job uses COPY and enqueue_all."""
+    """A bulk of one job uses COPY and enqueue_all, a single job is inserted as one row."""
     direct_queue.sql(
         """insert into minutehand.defaults (kind, queue, priority, max_attempts, timeout)
            values ('with_defaults', 'with_defaults', 1, 2, '3 s') on conflict do nothing"""
@@ -85,7 +90,11 @@ def test_alike_jobs_are_written_as_single_ones(direct_queue: Queue, jobs: list[N
 
     together = rows(direct_queue, bulk(direct_queue, many))
     single = rows(direct_queue, bulk(direct_queue, jobs, chunk=1))
+    alone = rows(
+        direct_queue, [enqueue(**given_options(job), connection=direct_queue.database) for job in jobs]
+    )
 
+    assert alone == single
     assert together == [row for row in single for _ in range(20)]
 
 

@@ -100,8 +100,11 @@ def _put_all() -> Iterator[Place]:
 def _alike() -> Iterator[Place]:
     file, body = f"{LIBRARY}/schema/functions/alike.sql", function("alike", "enqueue_alike")
     insert, select = between(body, "jobs_live\n", "\n          from").split(")\n        select ")
+    defaults = between(body, "into job.", "from minutehand.settings")
+    assigned = names(body, r"\bjob\.(\w+) :=") | names(f"job.{defaults}", r"\bjob\.(\w+)")
     # Jobs with one of these are not alike.
     plain = STORED - {"key", "every", "zone", "after", "after_failure"}
+    yield Place(file, "enqueue_alike, the assignments to `job`", assigned, plain)
     yield Place(file, "enqueue_alike, the inserted columns", names(insert), plain)
     yield Place(file, "enqueue_alike, the selected columns", names(select), plain)
 

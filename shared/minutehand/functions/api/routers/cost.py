@@ -26,12 +26,12 @@ def get_cost(filters: Annotated[CostFilter, Query()], database: ConnectedToAll) 
     It reads the month's attempts and finished jobs, which takes time in proportion to their number. The dispatcher,
     cold starts, the other modes and the other services are estimates with the figures of the table of prices.
     """
-    prices = read_prices()
+    prices, mode = read_prices(), filters.mode or _mode()
     try:
         month = parse_month(filters.month) if filters.month else None
-        found = report_month(database, month, prices, filters.architecture, filters.mode or _mode())
+        found = report_month(database, month, prices, filters.architecture, mode)
     except ConfigurationError as error:
-        raise InvalidJobError("month_is_past", str(error)) from None
+        raise InvalidJobError("month_has_a_report", str(error)) from None
     return Json(cost_fields(found, prices))
 
 

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from minutehand_pipeline.errors import MissingError
 from minutehand_pipeline.java import ensure_java
-from minutehand_pipeline.shared_classes import sharing_option
+from minutehand_pipeline.shared_classes import discard, sharing_option
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -123,13 +123,28 @@ def _local(name: str, cores: int | None, settings: Mapping[str, str]) -> "SparkS
 
 def _start_java(options: dict[str, str]) -> None:
     """Start the Java that the session will use, unless this process has one. Adds to its options."""
+    from pyspark import SparkContext
+
+    if SparkContext._gateway is not None:
+        return
+    plain, sharing = options[JAVA_OPTIONS], sharing_option(ensure_java())
+    options[JAVA_OPTIONS] = f"{plain} {sharing}".strip()
+    try:
+        _launch(options)
+    except MissingError:
+        if not sharing:
+            raise
+        options[JAVA_OPTIONS] = plain
+        _launch(options)
+        # It starts without the archive, so the archive is damaged.
+        discard(sharing)
+
+
+def _launch(options: Mapping[str, str]) -> None:
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
-    if SparkContext._gateway is not None:
-        return
-    options[JAVA_OPTIONS] = f"{options[JAVA_OPTIONS]} {sharing_option(ensure_java())}".strip()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # Everything runs on the loopback interface, so the machine's name need not resolve.
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

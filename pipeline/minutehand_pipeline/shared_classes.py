@@ -15,6 +15,7 @@ from minutehand_pipeline.java import cache_folder
 
 # Java writes the start of the file last.
 COMPLETE = (0xF00BABA8).to_bytes(4, "little")
+READ = '"-XX:SharedArchiveFile='
 PREFIX, SUFFIX, UNFINISHED = "spark-", ".jsa", ".new"
 # Seconds after which an archive that no session used, or that was not completed, is deleted.
 UNUSED, ABANDONED = 60 * 86_400, 3600
@@ -33,11 +34,17 @@ def sharing_option(java: Path) -> str:
         _clean(archive.parent)
         if archive.exists():
             os.utime(archive)
-            return f'"-XX:SharedArchiveFile={archive}"'
+            return f'{READ}{archive}"'
         return _claim(archive)
     # RuntimeError if the user has no home.
     except (OSError, RuntimeError):
         return ""
+
+
+def discard(option: str) -> None:
+    """Delete the archive that the option reads: Java checks only its start, and ends if the rest is damaged."""
+    if option.startswith(READ):
+        Path(option.removeprefix(READ).rstrip('"')).unlink(missing_ok=True)
 
 
 def _claim(archive: Path) -> str:

@@ -99,7 +99,9 @@ def test_span_has_its_two_largest_units(seconds, words):
     assert text.span(timedelta(seconds=seconds)) == words
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(0.0123, "12 ms"), (1.2, "1 s"), (90, "1 min 30 s")])
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.0123, "12 ms"), (0.9996, "1 s"), (1.2, "1 s"), (90, "1 min 30 s")]
+)
 def test_short_duration_is_in_milliseconds(seconds, words):
     assert text.took(timedelta(seconds=seconds)) == words
 

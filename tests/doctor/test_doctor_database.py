@@ -34,6 +34,20 @@ def test_fault_is_found_only_by_its_check(installation: Installation, examine: E
     assert findings[check].advice
 
 
+@pytest.mark.parametrize(
+    ("queues", "command"), [(2, "run: minutehand work --queue queue-1,queue-2"), (7, "run: minutehand work")]
+)
+def test_worker_of_queues_without_one_is_advised(
+    installation: Installation, examine: Examine, queues: int, command: str
+) -> None:
+    installation.sql(
+        f"select minutehand.enqueue('echo', queue => 'queue-' || n) from generate_series(1, {queues}) n;"
+        "update minutehand.jobs_live set run_at = run_at, visible = now() - interval '10 minutes'"
+    )
+
+    assert examine(installation.url)["late"].advice.endswith(command)
+
+
 def test_stack_without_a_tick_is_a_problem(installation: Installation, examine: Examine) -> None:
     installation.sql("update minutehand.dispatcher set ticked = '-infinity'")
 

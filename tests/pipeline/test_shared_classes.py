@@ -105,6 +105,28 @@ def test_second_session_loads_spark_from_the_archive(folder: Path) -> None:
     assert SESSION in shared_classes(folder)
 
 
+@pytest.mark.long
+def test_damaged_archive_is_deleted(folder: Path, tmp_path: Path) -> None:
+    java = ensure_java()
+    subprocess.run([java, sharing_option(java).strip('"'), "-version"], check=True, capture_output=True)
+    archive = Path(sharing_option(java).strip('"').partition("=")[2])
+    archive.chmod(0o644)
+    os.truncate(archive, archive.stat().st_size // 2)
+
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", A_JOB],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+
+    assert done.stdout.split() == ["21"], done.stderr
+    assert not archive.exists()
+
+
 def shared_classes(folder: Path) -> str:
     """Run a job until its Java has ended; return the lines of Java's log of the classes that were shared."""
     environment = os.environ | {"XDG_CACHE_HOME": str(folder.parent), "PYTHONPATH": str(ROOT)}

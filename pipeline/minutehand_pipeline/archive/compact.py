@@ -1,6 +1,6 @@
 """Merge the small files of days, which late rows and many tasks leave. The rows do not change."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -69,21 +69,39 @@ def _compact(config: CompactConfig, name: str) -> Compacted:
     days, table = sorted(found), config.lake.table(HOMES[name])
     for first in range(0, len(days), DAYS_AT_ONCE):
         table.compact(days[first : first + DAYS_AT_ONCE], SMALL)
-    after = _small_files(config, name)
+    small = _small_files(config, name)
     return Compacted(
-        home=name, days=len(days), before=sum(found.values()), after=sum(after[day] for day in days)
+        home=name,
+        days=len(days),
+        before=sum(map(len, found.values())),
+        after=sum(len(small.get(day, ())) for day in days),
     )
 
 
-def _planned(name: str, found: Mapping[date, int]) -> Compacted:
-    """Return what a run would do; it merges at least to one file per day."""
-    return Compacted(home=name, days=len(found), before=sum(found.values()), after=len(found))
+def _planned(name: str, found: Mapping[date, list[int]]) -> Compacted:
+    """Return what a run would do at best: some files fit into no other."""
+    sizes = found.values()
+    return Compacted(home=name, days=len(found), before=sum(map(len, sizes)), after=sum(map(_merged, sizes)))
 
 
-def _found(config: CompactConfig, name: str) -> dict[date, int]:
-    return {day: count for day, count in _small_files(config, name).items() if count >= config.files}
+def _found(config: CompactConfig, name: str) -> dict[date, list[int]]:
+    """Return the days to compact, and the sizes of their small files."""
+    small = _small_files(config, name)
+    return {
+        day: sizes
+        for day, sizes in small.items()
+        if len(sizes) >= config.files and _merged(sizes) < len(sizes)
+    }
 
 
-def _small_files(config: CompactConfig, name: str) -> Counter[date]:
-    files = config.lake.table(HOMES[name]).files()
-    return Counter(file.day for file in files if file.size < SMALL)
+def _merged(sizes: list[int]) -> int:
+    """Return how many files the small ones become at best."""
+    return -(-sum(sizes) // SMALL)
+
+
+def _small_files(config: CompactConfig, name: str) -> dict[date, list[int]]:
+    found: dict[date, list[int]] = defaultdict(list)
+    for file in config.lake.table(HOMES[name]).files():
+        if file.size < SMALL:
+            found[file.day].append(file.size)
+    return found

@@ -92,6 +92,6 @@ def _quiet_interrupt() -> Iterator[None]:
 def pipeline() -> None:
     """Archive, report, load and simulate with Spark.
 
-    Requires the extras `pipeline` and `spark`; a cluster brings its own Spark.
+    Requires the package minutehand-pipeline and, except on a cluster, its extra `spark`.
     `minutehand pipeline COMMAND --help` describes a command.
     """

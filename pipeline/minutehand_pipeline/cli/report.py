@@ -178,7 +178,7 @@ def _lines(result: "ReportResult") -> list[list[str]]:
     lines = [
         ("result", [result.headline]),
         ("days", [f"{summary['since']} to {summary['until']}, UTC"]),
-        ("read", [f"{result.days_read} days; the others were summarized by earlier reports"]),
+        ("read", [result.reading]),
         ("note", summary["notes"]),
         ("advice", summary["advice"] or [summary["no_advice"]]),
     ]

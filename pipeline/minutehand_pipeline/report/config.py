@@ -63,12 +63,19 @@ class ReportConfig:
 
 @dataclass(frozen=True)
 class ReportResult:
-    """The result of a report: headline, summary, the rows of each table, and how many days were read."""
+    """The result of a report: headline, summary, the rows of each table, and how many of its days were read."""
 
     headline: str
     summary: Mapping[str, Any]
     tables: Mapping[str, list[dict[str, Any]]]
+    days: int = 0
     days_read: int = 0
+
+    @property
+    def reading(self) -> str:
+        """How many days were read, in words."""
+        others = "; the others were summarized by earlier reports" if self.days_read < self.days else ""
+        return f"{self.days_read} of {self.days} days{others}"
 
 
 def read_prices(path: Path) -> Prices:

@@ -71,7 +71,9 @@ def _scratch(folder: Path) -> Iterator[Path]:
     scratch = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     opened = os.open(scratch, os.O_RDONLY)
     try:
-        fcntl.flock(opened, fcntl.LOCK_EX)
+        # Without a lock, as on NFS, where a folder cannot have one, other reports do not remove the folder either.
+        with suppress(OSError):
+            fcntl.flock(opened, fcntl.LOCK_EX)
         scratch.chmod(0o755)
         yield scratch
     finally:
@@ -89,10 +91,12 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def _is_locked(folder: Path) -> bool:
+    """Whether a report may be using a temporary folder."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    # BlockingIOError, or another one of a file system without locks, which does not show who uses the folder.
+    except OSError:
         return True
     finally:
         os.close(opened)

@@ -60,7 +60,7 @@ def make_report(
     advice = advise(workload, sample, goal) if sample and not reason else None
     tables["capacity"] = [asdict(each) for each in advice.candidates] if advice else []
     summary = summarize(config, window, tables, workload, advice or reason)
-    result = ReportResult(summary["headline"], summary, tables, days_read)
+    result = ReportResult(summary["headline"], summary, tables, len(plan.names), days_read)
     if config.out is not None:
         write_folder(config.out, result, busiest_hours(workload))
     return result

@@ -126,11 +126,16 @@ def late(examined: ExaminedDatabase) -> Opinion:
             for each in due[:NAMED]
         ]
         + [f"{more} other queue{'s' * (more > 1)} too"] * (more > 0),
-        f"see last-tick; without a dispatcher, run: minutehand work --queue {','.join(alone)}"
+        f"see last-tick; without a dispatcher, run: minutehand work{_served(alone)}"
         if alone
         else "see last-tick; if it is ok, the capacity is used up or workers fail: minutehand ls --state running",
         "no job has been due for more than two ticks",
     )
+
+
+def _served(queues: list[str]) -> str:
+    """Return the option with which a worker serves these queues; without it, it serves all."""
+    return f" --queue {','.join(queues)}" if len(queues) <= NAMED else ""
 
 
 def dead(examined: ExaminedDatabase) -> Opinion:

@@ -30,8 +30,8 @@ def error_line(error: Mapping[str, str]) -> str:
 
 def took(duration: timedelta) -> str:
     """Return how long something took: in milliseconds if it was less than a second."""
-    milliseconds = duration.total_seconds() * 1000
-    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else span(duration)
+    milliseconds = round(duration.total_seconds() * 1000)
+    return f"{milliseconds} ms" if milliseconds < 1000 else span(duration)
 
 
 def span(duration: timedelta) -> str:

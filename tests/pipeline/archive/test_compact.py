@@ -5,6 +5,7 @@ from datetime import date
 
 import pytest
 
+from minutehand_pipeline.archive import compact as compaction
 from minutehand_pipeline.archive.compact import CompactConfig, compact
 from minutehand_pipeline.archive.erase import EraseConfig, erase
 from minutehand_pipeline.archive.ledger import APP
@@ -49,6 +50,17 @@ def test_small_files_of_a_day_become_one(three_files: Stage) -> None:
     assert first in [file.path for file in stage.lake.table(HOMES["jobs_done"]).files()]
     assert stage.archived() == before
     assert compact(config)[0].days == 0
+
+
+def test_files_that_fit_into_no_other_remain(three_files: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage, table = three_files, three_files.lake.table(HOMES["jobs_done"])
+    monkeypatch.setattr(compaction, "SMALL", max(file.size for file in table.files()) + 1)
+
+    planned = compact(CompactConfig(lake=stage.lake, files=3, dry_run=True, location=stage.location))
+
+    assert planned == compact(CompactConfig(lake=stage.lake, files=3, location=stage.location))
+    assert [each.days for each in planned] == [0, 0, 0]
+    assert sorted(files(stage).values()) == [1, 3]
 
 
 def test_archive_and_erasure_follow_a_compaction(three_files: Stage) -> None:

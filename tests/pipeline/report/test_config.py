@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from minutehand_pipeline.errors import InputError
-from minutehand_pipeline.report.config import ReportConfig, read_prices
+from minutehand_pipeline.report.config import ReportConfig, ReportResult, read_prices
 from minutehand_pipeline.report.folder import check_folder
 from minutehand_pipeline.report.window import choose_window
 
@@ -69,3 +69,11 @@ def test_unwritable_folder_is_rejected_at_once(folder: str, why: str | None, tmp
             check_folder(tmp_path / folder)
 
     assert [each.name for each in tmp_path.iterdir()] == ["afile"]
+
+
+def test_result_says_how_many_days_were_read() -> None:
+    assert ReportResult("", {}, {}, 28, 28).reading == "28 of 28 days"
+    assert (
+        ReportResult("", {}, {}, 28, 1).reading
+        == "1 of 28 days; the others were summarized by earlier reports"
+    )

@@ -23,7 +23,9 @@ RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
 @click.option("--priority", type=int, help="Priority from 0 to 9; 9 runs first.")
 @click.option("--max-attempts", type=int, help="Number of attempts; 1 means no retry.")
 @click.option("--timeout", type=duration, help="Timeout of an attempt, such as 90s; at most 24h.")
-@click.option("--expires", type=duration, help="Do not run if not started this long after the moment to run.")
+@click.option(
+    "--expires", type=duration, help="Let the job expire if it has not started this long after its time."
+)
 @click.option("--no-expires", is_flag=True, help="The job never expires.")
 @click.option(
     "--on-dead", metavar="JOB", type=job_or_kind, help="Create this job if the job dies: a kind, or JSON."

@@ -67,7 +67,9 @@ RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
 @click.option("--debounce", type=duration, help="Run once the key has not been enqueued for this time.")
 @click.option("--debounce-max", type=duration, help="Debounce for at most this time in total.")
 @click.option("--throttle", type=duration, help="Run at least this time after the previous job with the key.")
-@click.option("--expires", type=duration, help="Do not run if not started this long after the time to run.")
+@click.option(
+    "--expires", type=duration, help="Let the job expire if it has not started this long after its time."
+)
 @click.option(
     "--every", metavar="WHEN", help="Recur: cron with 5 or 6 fields, @daily, or ISO 8601 such as PT1H."
 )

@@ -14,9 +14,9 @@ from minutehand.operations import controls
 @scope_options
 @everything_option
 def resume(form: str, **scope: Any) -> int:
-    """Resume a queue, kind, key or tenant, or everything, that was paused with the same options.
+    """Resume a queue, kind, key, group or tenant, or everything, that was paused with the same options.
 
-    --all does not end the pauses of single queues, kinds, keys and tenants.
+    --all does not end the pauses of single queues, kinds, keys, groups and tenants.
 
     \b
     Examples:

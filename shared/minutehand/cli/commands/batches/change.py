@@ -66,7 +66,7 @@ def cancel(batch: GivenId, reason: str, running: bool, form: str) -> int:
         return _report("cancelled", changes, form)
 
 
-@click.command()
+@click.command(short_help="Retry the unsuccessful jobs of a batch and its nested ones.")
 @click.argument("batch", type=batch_id)
 @output_option("table", "json", "ids")
 @tenant_option

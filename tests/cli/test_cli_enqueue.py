@@ -123,8 +123,8 @@ def test_due_time_is_printed_for_people(invoke):
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["echo", "{broken"], 2, "PAYLOAD is not JSON"),
-        (["echo", "NaN"], 2, "PAYLOAD is not JSON"),
+        (["echo", "{broken"], 2, "the payload is not JSON"),
+        (["echo", "NaN"], 2, "the payload is not JSON"),
         (["echo", "hello"], 2, "quote a string twice"),
         (["echo", "--at", "2026-03-01T08:00"], 2, "has no offset"),
         (["echo", "--at", "2026-03-01T08:00", "--tz", "Mars/Base"], 2, "not a known time zone"),

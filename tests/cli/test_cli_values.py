@@ -108,3 +108,13 @@ def test_short_duration_is_in_milliseconds(seconds, words):
 
 def test_text_is_escaped_for_the_terminal():
     assert text.safe("a\x1b[31m\u202eb\n\x9b\udcff ü") == "a\\x1b[31m\\u202eb\\n\\x9b\\udcff ü"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("batches", "ls"), ("schedules", "show", "a"), ("schedules", "preview", "P1D")]
+)
+def test_limit_of_a_list_is_a_bounded_option(execute, arguments):
+    ended = execute(*arguments, "-n", "0")
+
+    assert ended.returncode == 2
+    assert b"0 is not in the range 1<=x<=1000" in ended.stderr

@@ -97,12 +97,15 @@ def test_nested_batches_lead_to_each_other(page: Page, serve: Serve, db: Databas
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/batches")
     expect(page.locator(ROWS)).to_have_count(3)
 
-    page.get_by_role("link", name="2 batches").click()
+    page.get_by_role("link", name="has 2 batches").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("year")
     nested = page.get_by_role("table", name="Nested batches").locator(ROWS)
     expect(nested).to_contain_text(["July", "June"])
     page.get_by_role("link", name="in a batch").first.click()
-    expect(page.get_by_role("table", name="The batch").locator(ROWS)).to_contain_text("0 of 3 jobs")
+    above = page.get_by_role("table", name="The batch").locator(ROWS)
+    expect(above).to_contain_text("0 of 3 jobs")
+    above.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("dialog")).to_contain_text("and those of the batches nested in it, are cancelled")
 
 
 def test_group_that_waits_after_retry_after_continues(page: Page, serve: Serve, db: Database) -> None:

@@ -46,7 +46,7 @@ DATABASE_FAULTS: dict[str, tuple[str, str, str, Break]] = {
     "a late tick": (
         "last-tick",
         "problem",
-        "the last tick was 3",
+        "the last tick was 5 min 1",
         lambda w: w.sql("update minutehand.dispatcher set ticked = now() - interval '5 minutes 10 s'"),
     ),
     "no tick ever": (
@@ -72,7 +72,7 @@ DATABASE_FAULTS: dict[str, tuple[str, str, str, Break]] = {
     "a late job": (
         "late",
         "problem",
-        "queue mail has a job that is due for",
+        "queue mail has a job that has been due for",
         lambda w: w.sql(
             "select minutehand.enqueue('echo', queue => 'mail');"
             "update minutehand.jobs_live set run_at = run_at, visible = now() - interval '4 minutes'"

@@ -48,6 +48,13 @@ def test_worker_of_queues_without_one_is_advised(
     assert examine(installation.url)["late"].advice.endswith(command)
 
 
+def test_advice_on_dead_jobs_deletes_only_these(installation: Installation, examine: Examine) -> None:
+    installation.sql("insert into minutehand.jobs (kind, deleted, failed) values ('echo', now(), true)")
+
+    commands = examine(installation.url)["dead"].advice.split("minutehand ")[1:]
+    assert all("--state dead" in command for command in commands)
+
+
 def test_stack_without_a_tick_is_a_problem(installation: Installation, examine: Examine) -> None:
     installation.sql("update minutehand.dispatcher set ticked = '-infinity'")
 

@@ -84,7 +84,7 @@ def last_tick(examined: ExaminedDatabase) -> Opinion:
             "see the schedule and the dispatcher's log, or: minutehand tick",
         )
     since = queue["now"] - queue["ticked"]
-    found = f"the last tick was {since.total_seconds():.0f} s ago"
+    found = f"the last tick was {span(since)} ago"
     if since > (LONGEST_SWEEP + TICK if sleeps() else 3 * TICK):
         return problem(found, "see the schedule, the dispatcher's log and its role, or: minutehand tick")
     return ok(found)
@@ -121,7 +121,7 @@ def late(examined: ExaminedDatabase) -> Opinion:
     alone = sorted(each.queue for each in unserved(examined.database))
     return judged(
         [
-            f"queue {each['queue']} has a job that is due for {span(each['late'])}"
+            f"queue {each['queue']} has a job that has been due for {span(each['late'])}"
             + NOT_SERVED * (each["queue"] in alone)
             for each in due[:NAMED]
         ]
@@ -143,7 +143,8 @@ def dead(examined: ExaminedDatabase) -> Opinion:
     if count := examined.query("examine_queue")["dead"]:
         return warning(
             f"{_many(count)} died in the last seven days",
-            "see: minutehand ls --state dead; then: minutehand retry, or minutehand delete --finished-until 7d",
+            "see: minutehand ls --state dead; then: minutehand retry --state dead, "
+            "or: minutehand delete --state dead --finished-until 0s",
         )
     return ok("no job died in the last seven days")
 

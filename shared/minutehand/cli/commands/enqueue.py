@@ -182,7 +182,7 @@ def _payload(argument: str | None) -> Any:
         return parse_json(sys.stdin.buffer.read() if argument == "-" else argument)
     except ValueError as error:
         raise click.BadParameter(
-            f"{error}; quote a string twice, as '\"hello\"'", param_hint="PAYLOAD is not JSON"
+            f"the payload is not JSON: {error}; quote a string twice, as '\"hello\"'", param_hint="PAYLOAD"
         ) from None
 
 

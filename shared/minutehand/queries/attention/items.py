@@ -57,7 +57,7 @@ def read_only() -> Item:
     return Item(
         what="read_only",
         severity="critical",
-        sentence="The database is read-only, so that no job can start or finish.",
+        sentence="The database is read-only, so no job can start or finish.",
         next_step="minutehand doctor",
     )
 
@@ -71,7 +71,7 @@ def silent(state: Sequence[Record], now: datetime, *, is_late: bool) -> Iterator
     yield Item(
         what="dispatcher_silent",
         severity="critical",
-        sentence=f"The dispatcher {since}, so that due jobs are not offered.",
+        sentence=f"The dispatcher {since}, so due jobs are not offered.",
         next_step="minutehand doctor; to tick now: minutehand tick",
         since=ticked,
     )

@@ -36,7 +36,7 @@ def _reasons(known: Evidence, zone: tzinfo) -> Iterator[Found]:
     if row.state == "running":
         yield _running(known, zone)
     if known.read_only:
-        yield "read_only", "The database is read-only, so that no job can start.", "minutehand doctor", {}
+        yield "read_only", "The database is read-only, so no job can start.", "minutehand doctor", {}
     if row.state == "offered":
         yield _offered(known)
     if row.state in ("scheduled", "retrying"):

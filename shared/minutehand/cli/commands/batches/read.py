@@ -19,7 +19,14 @@ HEADERS = ["id", "name", "state", *COUNTS, "created", "tenant"]
 
 
 @click.command()
-@click.option("-n", "--limit", type=int, default=50, show_default=True, help="Number of batches.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=50,
+    show_default=True,
+    help="At most this many batches.",
+)
 @output_option("table", "json", "ids")
 @tenant_option
 @connection_options

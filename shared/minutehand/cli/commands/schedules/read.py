@@ -41,7 +41,14 @@ def ls(source: str | None, form: str) -> None:
 
 @click.command()
 @click.argument("name")
-@click.option("-n", "--limit", type=int, default=10, show_default=True, help="Number of past occurrences.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=10,
+    show_default=True,
+    help="At most this many past occurrences.",
+)
 @output_option("table", "json")
 @tenant_option
 @connection_options
@@ -61,7 +68,14 @@ def show(name: str, limit: int, form: str) -> None:
 @click.command()
 @click.argument("every")
 @click.option("--zone", help="Time zone of the schedule.  [UTC]")
-@click.option("-n", "--limit", type=int, default=10, show_default=True, help="Number of occurrences.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=10,
+    show_default=True,
+    help="At most this many occurrences.",
+)
 @output_option("table", "json")
 def preview(every: str, zone: str | None, limit: int, form: str) -> None:
     """Show the next occurrences of EVERY in local time and UTC. Needs no database."""

@@ -155,7 +155,7 @@ SYSTEM = {
         {
             "check": "late",
             "verdict": "problem",
-            "found": "queue mail has a job that is due for 240 s",
+            "found": "queue mail has a job that has been due for 4 min",
             "advice": "see last-tick; without a dispatcher, run: minutehand work --queue mail",
         }
     ],

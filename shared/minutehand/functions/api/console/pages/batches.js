@@ -19,7 +19,7 @@ export default function Batches({ query }) {
   const { data, error } = useLive((signal) => load(parent, before, signal), [parent, before]);
   const columns = [...COLUMNS, ...(operator ? [CHANGES] : [])];
   const list = (label, rows) => html`<${Table} label=${label} rows=${rows} columns=${columns} />`;
-  return html`<${Page} title=${parent ? nameOf(data?.parent ?? {}) : "Batches"} trail=${parent && html`<a href=${link("batches")}>Batches</a>`}>
+  return html`<${Page} title=${parent ? data?.parent?.name ?? "Batch" : "Batches"} trail=${parent && html`<a href=${link("batches")}>Batches</a>`}>
     <${Fault} error=${error} />
     ${!data && !error && html`<${Skeleton} />`}
     ${data?.parent && list("The batch", [data.parent])}
@@ -47,7 +47,7 @@ const COLUMNS = [
   { title: "Dead", kind: "number", cell: ({ id, dead }) => html`<${Counted} number=${{ jobs: dead }} to=${link("jobs", { batch: id, state: "dead" })} />` },
   { title: "Nesting", kind: "plain", cell: ({ id, parent, nested }) => html`
     ${parent && html`<a href=${link("batches", { parent })}>in a batch</a>`}${parent && nested > 0 && ", "}
-    ${nested > 0 && html`<a href=${link("batches", { parent: id })}>${nested < NESTED ? plural(nested, "batch", "batches") : `${NESTED}+ batches`}</a>`}` },
+    ${nested > 0 && html`<a href=${link("batches", { parent: id })}>has ${nested < NESTED ? plural(nested, "batch", "batches") : `${NESTED}+ batches`}</a>`}` },
   { title: "Opened", kind: "when", cell: ({ created }) => html`<${Time} at=${created} />` },
 ];
 
@@ -61,11 +61,13 @@ const CHANGES = { title: "Changes", hidden: true, kind: "number", cell: (batch) 
   ${batch.open > 0 && html`<button onClick=${() => change(batch, "cancel")}>Cancel</button>`}
   ${batch.dead + batch.expired + batch.cancelled > 0 && html`<button onClick=${() => change(batch, "retry")}>Retry</button>`}</span>` };
 
-function change({ id, name, open, dead, expired, cancelled }, verb) {
+function change({ id, name, nested, open, dead, expired, cancelled }, verb) {
   const jobs = verb === "cancel" ? open : dead + expired + cancelled;
+  // The counts have a nested batch as one job.
+  const [some, those] = nested ? ["the jobs", ", and those of the batches nested in it,"] : [plural(jobs, "job"), ""];
   confirm({
-    title: `${verb === "cancel" ? "Cancel" : "Retry"} ${plural(jobs, "job")} of ${name ?? "the batch"}?`,
-    text: verb === "cancel" ? "Its upcoming jobs are cancelled; running ones continue." : "Its dead, expired and cancelled jobs run again.",
+    title: `${verb === "cancel" ? "Cancel" : "Retry"} ${some} of ${name ?? "the batch"}?`,
+    text: verb === "cancel" ? `Its upcoming jobs${those} are cancelled; running ones continue.` : `Its dead, expired and cancelled jobs${those} run again.`,
     verb: verb === "cancel" ? "Cancel jobs" : "Retry jobs",
     danger: verb === "cancel",
     run: async () => {

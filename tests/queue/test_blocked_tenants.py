@@ -51,11 +51,8 @@ def kill_groups(queue: Queue) -> None:
     )
 
 
-FULL: dict[str, Callable[[Queue], object]] = {
-    "busy": start_groups,
-    "paused": lambda queue: pause(queue.database, group="g"),
-    "blocked": kill_groups,
-}
+def pause_groups(queue: Queue) -> None:
+    pause(queue.database, group="g")
 
 
 def each_once(tenants: list[str]) -> Counter[str]:
@@ -132,43 +129,30 @@ def test_new_job_of_a_blocked_tenant_starts_at_the_next_tick(scanned: Queue) -> 
 
 
 @pytest.mark.every_version
-@pytest.mark.parametrize(("why", "capacity"), [("busy", 18), ("paused", 6), ("blocked", 6)])
+@pytest.mark.parametrize(
+    ("close", "capacity"), [(start_groups, 18), (pause_groups, 6)], ids=["busy", "paused"]
+)
 @pytest.mark.fault("functions/streams", r"and \(r.group is null or[^\n]*\)\) as open", ") as open")
-def test_tenants_with_full_groups_do_not_delay_others(scanned: Queue, why: str, capacity: int) -> None:
+def test_tenants_with_full_groups_do_not_delay_others(
+    scanned: Queue, close: Callable[[Queue], object], capacity: int
+) -> None:
     """More of them than there is room for jobs: none of them gets a turn that another tenant needs."""
-    for tenant in TENANTS:
-        fill(scanned, 2, tenant=tenant)
-    scanned.sql("""update minutehand.jobs_live set "group" = 'g'""")
-    scanned.database.run("sweep", now=None)
-    FULL[why](scanned)
+    check_turns_of_others(scanned, close, capacity)
 
-    scanned.enqueue("quick", queue="mail", tenant="z")
-    found = sum((tick(scanned, capacity) for _ in range(5)), Counter[str]())
+
+@pytest.mark.every_version
+def test_tenants_with_blocked_groups_do_not_delay_others(scanned: Queue) -> None:
+    check_turns_of_others(scanned, kill_groups, capacity=6)
+
+
+def check_turns_of_others(queue: Queue, close: Callable[[Queue], object], capacity: int) -> None:
+    for tenant in TENANTS:
+        fill(queue, 2, tenant=tenant)
+    queue.sql("""update minutehand.jobs_live set "group" = 'g'""")
+    queue.database.run("sweep", now=None)
+    close(queue)
+
+    queue.enqueue("quick", queue="mail", tenant="z")
+    found = sum((tick(queue, capacity) for _ in range(5)), Counter[str]())
 
     assert found == {"z": 1}
-
-
-@pytest.mark.fault("functions/triggers", r"and \(l.mixed or not lane_covers.mixed\)", "")
-def test_job_without_a_tenant_is_found_in_a_shared_lane(scanned: Queue) -> None:
-    fill(scanned, 8, tenant="loud")
-    scanned.database.run("fold_lanes")
-    assert scanned.sql("select shared, mixed from minutehand.lanes") == [{"shared": True, "mixed": False}]
-
-    scanned.enqueue("slow", queue="mail")
-
-    assert tick(scanned, capacity=4)[""] == 1
-
-
-@pytest.mark.fault("functions/blocked", r"for update of p skip locked", "for update of p")
-def test_tick_does_not_wait_for_a_sweep_of_a_worker(scanned: Queue) -> None:
-    fill_all(scanned)
-    tick(scanned)
-    tick(scanned)
-    scanned.sql("update minutehand.positions set blocked = false")
-    with scanned.another().transaction() as other:
-        other.execute("update minutehand.positions set hit = false")
-        ticking = scanned.start(tick, scanned)
-        scanned.until_done_or_waiting(ticking)
-        waited = not ticking.done()
-
-    assert not waited

@@ -155,9 +155,9 @@ def _mask(value: Any) -> str:
     size = f"{len(dump(value, str, ensure_ascii=False).encode('utf-8', 'replace'))} bytes"
     match value:
         case dict():
-            return f"an object of {len(value)}, {size}"
+            return f"an object with {len(value)} field{'s' * (len(value) != 1)}, {size}"
         case list():
-            return f"an array of {len(value)}, {size}"
+            return f"an array with {len(value)} element{'s' * (len(value) != 1)}, {size}"
         case None:
             return "null"
         case str():

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import itemgetter
 
 from minutehand.attempts.ending import Ahead
 from minutehand.claimed_job import Job
@@ -13,6 +14,7 @@ from minutehand.model.turns import Turns
 from minutehand.model.worker import UNNAMED, Worker
 from minutehand.tracing import spans
 
+BY_TIME, BY_PRIORITY = itemgetter("run_at"), itemgetter("priority")
 # The parameters of a worker that takes jobs now, in any slot.
 ANY_TIME_AND_SLOT = {"now": None, "freed": None, "only": None}
 
@@ -67,7 +69,9 @@ def _taken(
     at: float | None = None,
 ) -> list[Job]:
     if len(records) > 1:
-        records.sort(key=lambda record: (-record["priority"], record["run_at"]))
+        # Two stable sorts, which call no function of Python for a record.
+        records.sort(key=BY_TIME)
+        records.sort(key=BY_PRIORITY, reverse=True)
     return [Job.from_record(record, database, lease, grace, worker, at) for record in records]
 
 

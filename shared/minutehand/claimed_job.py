@@ -6,20 +6,12 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+from minutehand.attempts.claimed import Claim
 from minutehand.database import AsyncConnection, Connection, Database
 from minutehand.errors import LostError, MinutehandError
 from minutehand.finish import complete
-from minutehand.lease import Claim
 from minutehand.model.outcome import Finish
 from minutehand.model.payload import is_encrypted
-
-
-def _ignore(_name: str, **_facts: Any) -> None:
-    pass
-
-
-def _no_group() -> None:
-    pass
 
 
 @dataclass(eq=False, kw_only=True)
@@ -34,9 +26,10 @@ class Job(Claim):
     context: Any = field(default=None, repr=False)
     # Set once `transaction()` has committed.
     finished: Finish | None = field(default=None, repr=False)
-    emit: Callable[..., None] = field(default=_ignore, repr=False)
-    # Writes the outcomes of earlier attempts that wait to be written together.
-    write_group: Callable[[], None] = field(default=_no_group, repr=False)
+    # Functions of the job's chunk. The first one gets this job, and the name and the facts of an event; it is not bound
+    # to each job, because few jobs need it. The other writes the outcomes of earlier attempts that wait.
+    emit: Callable[..., None] | None = field(default=None, repr=False)
+    write_group: Callable[[], None] | None = field(default=None, repr=False)
 
     @property
     def remaining(self) -> timedelta:
@@ -78,7 +71,8 @@ class Job(Claim):
         its cancellation was requested.
         """
         self.lease.extend(by)
-        self.emit("extended", by_ms=round(by.total_seconds() * 1000))
+        if self.emit is not None:
+            self.emit(self, "extended", by_ms=round(by.total_seconds() * 1000))
 
     def check(self) -> None:
         """Raise Cancel if the job's cancellation was requested, and LostError under the conditions of `extend`.
@@ -98,7 +92,7 @@ class Job(Claim):
         self._raise_if_finished()
         # So that they do not wait for locks of this transaction, and never become part of an outer one. Their errors do
         # not concern this job; the outcomes remain in the group.
-        if not self.database.in_transaction:
+        if self.write_group is not None and not self.database.in_transaction:
             with suppress(MinutehandError):
                 self.write_group()
         with self.database.transaction(raw_errors=True) as connection:
@@ -137,7 +131,9 @@ class AsyncJob(Job):
     @classmethod
     def of(cls, job: Job) -> "AsyncJob":
         """Return the same attempt for an async handler."""
-        return cls(**vars(job))
+        made = cls.__new__(cls)
+        vars(made).update(vars(job))
+        return made
 
     # Unlike those of Job, these are awaited.
     async def extend(self, by: timedelta) -> None:  # type: ignore[override]

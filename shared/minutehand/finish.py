@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
+from minutehand.attempts.claimed import Claim
 from minutehand.attempts.ending import Ahead, end
 from minutehand.attempts.record import Write, attempt_columns, attempt_parameters, stored_result
 from minutehand.errors import (
@@ -16,10 +17,10 @@ from minutehand.errors import (
     MinutehandError,
     UnreachableError,
 )
-from minutehand.lease import Claim
 from minutehand.model.failure import bounded, result_error
 from minutehand.model.occurrence import merge_errors
 from minutehand.model.outcome import (
+    DONE,
     Cancelled,
     Done,
     Failed,
@@ -53,8 +54,8 @@ def finish_all(
     """
     failure: Exception | None = None
     # Statements that lock several rows lock them in one order, so that they do not deadlock.
-    places = sorted(range(len(ended)), key=lambda place: ended[place][0].id.int)
-    coming = {place for place in places if _comes_back(*ended[place])}
+    places = sorted(range(len(ended)), key=[claim.id.int for claim, _ in ended].__getitem__)
+    coming = {place for place, each in enumerate(ended) if type(each[1]) is not Done and _comes_back(*each)}
     for back in (False, True):
         chosen = [place for place in places if (place in coming) is back]
         try:
@@ -81,7 +82,9 @@ def _write_together(
     """Write outcomes by one statement; return None if there is only one, and no statement to run with it."""
     if len(ended) < 2 and (back or ahead is None or not ended):
         return None
-    writes = [_write_of(*each) for each in ended]
+    writes = [
+        Write(claim, "done") if outcome is DONE else _write_of(claim, outcome) for claim, outcome in ended
+    ]
     return _release(writes) if back else end(writes, ahead)
 
 

@@ -1,16 +1,18 @@
 """Handle: run the user's function within its time, and turn the result or error into an outcome."""
 
 import logging
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from dataclasses import replace
 from datetime import timedelta
 
 from minutehand.attempts.time_limit import time_limit
+from minutehand.calling.results import finished_result
 from minutehand.claimed_job import AsyncJob, Job
 from minutehand.errors import KeyMissingError, MismatchError, PayloadError, UnknownKindError
-from minutehand.handlers import Handler, Handlers, finished_result
+from minutehand.handlers import Handler, Handlers
 from minutehand.model.failure import KNOWN, describe, message_of, redact, result_error
 from minutehand.model.outcome import (
+    DONE,
     Cancel,
     Cancelled,
     Done,
@@ -30,31 +32,34 @@ from minutehand.model.outcome import (
 from minutehand.model.payload import encode
 from minutehand.settings.table import REDACT_ERRORS
 
-# The outcome of most handlers.
-DONE = Done()
 SHORTEST_DEPLOY_WAIT, LONGEST_DEPLOY_WAIT = timedelta(seconds=30), timedelta(minutes=15)
 
 logger = logging.getLogger(__name__)
 
 
-def handle(job: Job, handlers: Handlers) -> Outcome:
-    """Run the job's handler and return the outcome. Only Interrupted, raised by the worker itself, passes through."""
+def handle(job: Job, handlers: Handlers, context: Context | None = None) -> Outcome:
+    """Run the job's handler and return the outcome. Only Interrupted, raised by the worker itself, passes through.
+
+    `context` is that of this attempt alone; by default it is a copy of the current one.
+    """
     try:
         with time_limit(job.lease):
             # Context variables that a handler sets are those of this attempt.
-            result = copy_context().run(_result, job, handlers.find(job.kind))
+            result = (context or copy_context()).run(_result, job, handlers.find(job.kind))
     except BaseException as error:
         _close_open_transaction(job, error)
         if isinstance(error, Interrupted):
             raise
         # SystemExit, CancelledError and GeneratorExit included: they end the handler, not the worker.
         return failed(job, error)
-    _close_open_transaction(job)
-    return returned(job, result)
+    if job.lease.database.in_transaction:
+        _close_open_transaction(job)
+    return DONE if result is None and job.finished is None else returned(job, result)
 
 
 def _result(job: Job, handler: Handler) -> object:
-    return result_of(job, handler(job))
+    result = handler(job)
+    return result if job.result is None else result_of(job, result)
 
 
 def result_of(job: Job, result: object) -> object:

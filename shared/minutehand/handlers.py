@@ -7,17 +7,19 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import AsyncGeneratorType, CoroutineType, GeneratorType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from minutehand.calling import unawaited
 from minutehand.calling.binding import Binding, bind, check_runs, is_async
+from minutehand.calling.conversion import ANYTHING
 from minutehand.calling.modules import import_handler
+from minutehand.calling.results import finished_result
 from minutehand.claimed_job import Job
-from minutehand.errors import InvalidHandlerError, UnknownKindError
+from minutehand.errors import UnknownKindError
 from minutehand.kinds.finding import find_declaration
 from minutehand.middleware import Around, Middleware, around, import_optional
-from minutehand.model.payload import is_encrypted
+from minutehand.model.payload import Unreadable, is_encrypted
 from minutehand.settings.table import ENCRYPTION_REQUIRED
 
 if TYPE_CHECKING:
@@ -26,10 +28,6 @@ if TYPE_CHECKING:
     from minutehand.kinds.declaration import Declaration
 
 DEFAULT_PACKAGE = "handlers"
-# Iterators whose functions run when they are read.
-LAZY = (GeneratorType, AsyncGeneratorType, map, filter)
-# Types of most results, which need no further check.
-PLAIN = frozenset({type(None), bool, int, float, str, list, dict})
 
 
 @dataclass(frozen=True)
@@ -66,6 +64,8 @@ class Handler:
     def __call__(self, job: Job) -> Any:
         """Decrypt the payload, convert it to the type of the signature, and run the function with its middleware."""
         self._decrypt(job)
+        if self._is_alone:
+            return unawaited.run(self._start, job)
         with unawaited.refused():
             return finished_result(self.around.run(job, self._start))
 
@@ -88,6 +88,21 @@ class Handler:
 
             job.payload = decrypted_payload(job)
 
+    @cached_property
+    def _takes_any_payload(self) -> bool:
+        """Whether the only argument is the payload, of any type, so that the function can be called as it is."""
+        binding = self.binding
+        return (
+            isinstance(binding, Binding)
+            and (binding.positional, binding.keywords) == (("payload",), ())
+            and binding.payload_type in ANYTHING
+        )
+
+    @cached_property
+    def _is_alone(self) -> bool:
+        """Whether this is a function that is not async, without middleware and context."""
+        return not (self.is_async or self.around.middleware or self.around.context)
+
     @property
     def _takes_encrypted(self) -> bool:
         return getattr(self.function, "takes_encrypted", False)
@@ -99,8 +114,12 @@ class Handler:
 
     def _start(self, job: Job) -> Any:
         """Call the function. The result of an async one is a coroutine."""
-        payload = self.binding.convert(job.payload)
-        result = self.binding.call(self.function, payload, job)
+        if self._takes_any_payload and type(job.payload) is not Unreadable:
+            result = self.function(job.payload)
+        else:
+            result = self.binding.call(self.function, self.binding.convert(job.payload), job)
+        if result is None:
+            return None
         return result if self.is_async and inspect.iscoroutine(result) else finished_result(result)
 
 
@@ -207,29 +226,3 @@ class HandlerTable:
             return self._handlers[kind]
         except KeyError:
             raise UnknownKindError(f"no handler for {kind}") from None
-
-
-def finished_result(result: Any) -> Any:
-    """Return a handler's result; raise InvalidHandlerError if it is work that has not run."""
-    if type(result) in PLAIN and not (type(result) is list and CoroutineType in map(type, result)):
-        return result
-    if type(result) is list:
-        for coroutine in filter(inspect.iscoroutine, result):
-            coroutine.close()
-        raise InvalidHandlerError(
-            "the handler returned a list of coroutines that are not awaited, so their work was not done; "
-            "await them, for example with asyncio.gather"
-        )
-    if inspect.isawaitable(result):
-        if inspect.iscoroutine(result):
-            result.close()
-        raise InvalidHandlerError(
-            f"the handler returned a {type(result).__name__} that is not awaited, so its work was not done; "
-            "define it with `async def` and await the call"
-        )
-    if isinstance(result, LAZY):
-        raise InvalidHandlerError(
-            f"the handler returned a {type(result).__name__}, so its work was not done; "
-            "run it, and return a value such as a list"
-        )
-    return result

@@ -1,18 +1,16 @@
 """Lease: a worker's right to one job, and how long it holds."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
 from heapq import heapify, heappop, heappush
 from time import monotonic
-from typing import Any, Self
 from uuid import UUID
 
-from minutehand.database import Database, Record
+from minutehand.database import Database
 from minutehand.errors import InvalidJobError, LostError
 from minutehand.model.outcome import Cancel
-from minutehand.model.retry import Retry
 from minutehand.model.worker import UNNAMED, Worker
 
 
@@ -63,9 +61,14 @@ class Lease:
         The leases of `waiting` are kept as well, as long as this attempt may run.
         """
         now = monotonic()
-        self.limit, self.waiting, self.started, self.ended = limit, waiting, now, None
-        self.deadline = min(now + self.duration.total_seconds(), limit)
-        return self.holds_to(self.deadline, waiting) or self._hold(self.deadline - now)
+        end = now + self.duration.total_seconds()
+        if end > limit:
+            end = limit
+        self.limit, self.waiting, self.started, self.ended, self.deadline = limit, waiting, now, None, end
+        # `holds_to` in place, because it is true for almost every attempt.
+        if self.holds_until >= end and (waiting is None or waiting.first_end >= end):
+            return True
+        return self._hold(end - now)
 
     def extend(self, by: timedelta) -> None:
         """Move the deadline to `by` from now, but not past the worker's own end.
@@ -110,7 +113,7 @@ class Lease:
 
     def holds_to(self, end: float, waiting: "WaitingLeases | None") -> bool:
         """Return whether this claim and those of the waiting jobs hold until a time."""
-        return self.holds_until >= end and (waiting is None or waiting.hold_until(end))
+        return self.holds_until >= end and (waiting is None or waiting.first_end >= end)
 
     @property
     def holds_until(self) -> float:
@@ -119,13 +122,17 @@ class Lease:
 
 
 class WaitingLeases:
-    """The leases of the jobs of a chunk that wait for their turn, ordered by their ends."""
+    """The leases of the jobs of a chunk that wait for their turn.
+
+    `first_end` is the time until which all of them hold, or earlier. Another thread may extend them meanwhile. They are
+    ordered by their ends once one has to be extended, which short jobs never need.
+    """
 
     def __init__(self, leases: Iterable[Lease]) -> None:
         """Watch the leases of jobs that have been claimed at once."""
         self._left = set(leases)
-        self._ends = [(lease.holds_until, number, lease) for number, lease in enumerate(self._left)]
-        heapify(self._ends)
+        self._ends: list[tuple[float, int, Lease]] | None = None
+        self.first_end = min([lease.holds_until for lease in self._left], default=math.inf)
 
     def discard(self, lease: Lease) -> None:
         """Remove the lease of a job that has its turn."""
@@ -134,9 +141,14 @@ class WaitingLeases:
     def hold(self, seconds: float) -> None:
         """Extend the leases that end within the given time, beyond it."""
         end = monotonic() + seconds
-        if self.hold_until(end):
+        if self.first_end >= end:
             return
-        ending = [(number, lease) for number, lease in self._pop_before(end) if lease in self._left]
+        if (ends := self._ends) is None:
+            self._ends = ends = [
+                (lease.holds_until, number, lease) for number, lease in enumerate(self._left)
+            ]
+            heapify(ends)
+        ending = [(number, lease) for number, lease in _pop_before(ends, end) if lease in self._left]
         leases = [lease for _, lease in ending]
         try:
             if leases:
@@ -145,16 +157,14 @@ class WaitingLeases:
             for number, lease in ending:
                 # A lost one is found at its start.
                 if lease.until > 0.0:
-                    heappush(self._ends, (lease.holds_until, number, lease))
+                    heappush(ends, (lease.holds_until, number, lease))
+            self.first_end = ends[0][0] if ends else math.inf
 
-    def hold_until(self, end: float) -> bool:
-        """Return whether no lease ends before a time. Another thread may extend them meanwhile."""
-        return not (first := self._ends[:1]) or first[0][0] >= end
 
-    def _pop_before(self, end: float) -> Iterator[tuple[int, Lease]]:
-        while self._ends and self._ends[0][0] < end:
-            _, number, lease = heappop(self._ends)
-            yield number, lease
+def _pop_before(ends: list[tuple[float, int, Lease]], end: float) -> Iterator[tuple[int, Lease]]:
+    while ends and ends[0][0] < end:
+        _, number, lease = heappop(ends)
+        yield number, lease
 
 
 def _extend(leases: Sequence[Lease], seconds: Sequence[float]) -> None:
@@ -167,83 +177,3 @@ def _extend(leases: Sequence[Lease], seconds: Sequence[float]) -> None:
         row = rows.get(lease.id)
         lease.until = now + time.total_seconds() if row else 0.0
         lease.cancelling = row["cancelling"] if row else None
-
-
-@dataclass(eq=False, kw_only=True)
-class Claim:
-    """A job as it was claimed, and the lease on it: all that is needed to finish it.
-
-    `attempt` counts from 1. `run_at` is the time the job was enqueued for; `nominal` is the time that an occurrence of
-    a recurring job stands for. `after` are its predecessors, `stored_result` is what the row has, perhaps encrypted.
-    """
-
-    id: UUID
-    queue: str
-    kind: str
-    key: str | None
-    payload: Any = field(repr=False)
-    headers: Mapping[str, str] = field(repr=False)
-    priority: int
-    attempt: int
-    max_attempts: int
-    retry: Retry
-    timeout: timedelta | None
-    enqueued: datetime
-    run_at: datetime
-    claimed: datetime
-    tenant: str = ""
-    every: str | None = None
-    zone: str | None = None
-    nominal: datetime | None = None
-    schedule: str | None = None
-    group: str | None = None
-    batch: UUID | None = None
-    after: Sequence[UUID] | None = None
-    stored_result: Any = field(default=None, repr=False)
-    lease: Lease = field(repr=False)
-
-    @classmethod
-    def from_record(
-        cls,
-        record: Record,
-        database: Database,
-        duration: timedelta,
-        grace: timedelta,
-        worker: Worker = UNNAMED,
-        at: float | None = None,
-    ) -> Self:
-        """Build a claim from the row that a claiming statement returned."""
-        duration, now = min(duration, record["timeout"] or duration), monotonic() if at is None else at
-        start_within = record.get("start_within")
-        lease = Lease(
-            id=record["id"],
-            ack=record["ack"],
-            database=database,
-            worker=worker,
-            duration=duration,
-            grace=grace,
-            until=now + (duration + grace).total_seconds(),
-            start_by=math.inf if start_within is None else now + start_within.total_seconds(),
-        )
-        known = {name: record[name] for name in _COLUMNS if name in record}
-        known["headers"], known["retry"] = record["headers"] or {}, Retry.from_json(record["retry"])
-        return cls(**known, attempt=record["attempts"], lease=lease)
-
-    @property
-    def ack(self) -> UUID:
-        """The token that fences every statement about this claim."""
-        return self.lease.ack
-
-    @property
-    def database(self) -> Database:
-        """The database that the job was claimed from."""
-        return self.lease.database
-
-    @property
-    def last(self) -> bool:
-        """Whether a failure of this attempt makes the job dead."""
-        return self.attempt >= self.max_attempts
-
-
-# Those of the columns of a row that a claim has under the same name.
-_COLUMNS = tuple(each.name for each in fields(Claim) if each.name not in ("attempt", "lease"))

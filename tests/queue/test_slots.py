@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from minutehand import Database
+from minutehand.attempts.claimed import Claim
 from minutehand.claim import take
 from minutehand.finish import finish
-from minutehand.lease import Claim
 from minutehand.model.outcome import Done
 from minutehand.model.slots import Slots
 from minutehand.operations.controls import limit, pause

@@ -1,8 +1,9 @@
 """Chunk: the jobs that a worker has claimed at once, and how their attempts begin and end."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import copy_context
+from math import inf
 from time import monotonic
 from typing import Any
 
@@ -41,6 +42,7 @@ class Chunk:
         The group must be empty.
         """
         self.jobs, self._handlers, self._events, self._end = jobs, handlers, events, end
+        self._database = jobs[0].database
         self._ahead = ahead
         self.stopping = stopping
         self._waiting = WaitingLeases([job.lease for job in jobs])
@@ -48,16 +50,26 @@ class Chunk:
         self._group = group
         self._traced = spans.are_recorded()
         # The caller may roll back at any time, and a span reports how the outcome was written.
-        self._at_once = self._traced or jobs[0].database.borrowed
+        self._at_once = self._traced or self._database.borrowed
         self._finishes: dict[Job, Finish] = {}
         self._found: dict[str, Handler] = {}
         # The seconds of the longest attempt that has ended.
         self._longest: float | None = None
+        # Bound once, and not for each job.
+        self._emit_event, self._write, self._record = self._emit, self.write, self._ended
 
     @property
     def finishes(self) -> list[Finish]:
         """The outcomes in the order of the jobs, when all have been written."""
         return [self._finishes[job] for job in self.jobs]
+
+    def close(self) -> None:
+        """Forget the jobs, which refer to this chunk. Otherwise only the garbage collector would free them.
+
+        It would look at all objects of several chunks, which took a quarter of a worker's time.
+        """
+        self.jobs, self._finishes = (), {}
+        del self._emit_event, self._write, self._record
 
     def ended(self, job: Job) -> bool:
         """Whether the attempt has ended, or the job was released."""
@@ -82,7 +94,16 @@ class Chunk:
 
     def may_start(self, job: Job) -> bool:
         """Whether an attempt may start now: without a stop, and with enough time left."""
-        return not self.stopping() and not job.lease.expired and self._fits(job)
+        return (
+            not self.stopping()
+            and not job.lease.expired
+            and (self._longest is None or self._end == inf or self._fits(job, self._longest))
+        )
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether anything besides a handler can see in whose attempt it runs: a span, or what gets the events."""
+        return self._traced or self._events.has_listeners
 
     def attempt(self, job: Job) -> AbstractContextManager[Any]:
         """Make the job's trace the current one in this block, and record in its span how the attempt ends."""
@@ -98,7 +119,7 @@ class Chunk:
     def start(self, job: Job) -> bool:
         """Start the attempt's time. Return False if the claim is lost."""
         self._waiting.discard(job.lease)
-        job.emit, job.write_group = partial(self._emit, job), self.write
+        job.emit, job.write_group = self._emit_event, self._write
         self._running.add(job)
         if not job.lease.start(self._end, self._waiting):
             self.end(job, Finish("lost"))
@@ -124,7 +145,8 @@ class Chunk:
     def add(self, job: Job, outcome: Outcome) -> bool:
         """Add an outcome to those that are written together. Return whether they must be written now."""
         seconds = self._measure(job)
-        is_due = self._group.add(job, outcome, seconds, self._ended)
+        context = copy_context() if self.is_observed else None
+        is_due = self._group.add(job, outcome, seconds, self._record, context)
         self._running.discard(job)
         if self._running:
             self._watch(job)
@@ -133,10 +155,9 @@ class Chunk:
     def write(self) -> None:
         """Write the outcomes of all attempts that have ended. An interrupt waits for that."""
         with deferred(), without_limit():
-            database = self.jobs[0].database
-            if database.in_transaction:
+            if self._database.in_transaction:
                 # An async handler left it open.
-                database.close()
+                self._database.close()
             self._group.write(ahead=self._ahead() if self._is_last_write() else None)
 
     def _is_last_write(self) -> bool:
@@ -152,7 +173,7 @@ class Chunk:
     def release(self, job: Job) -> None:
         """Release a job at no cost of an attempt."""
         self._waiting.discard(job.lease)
-        if self._group.add(job, Released(), 0.0, self._ended):
+        if self._group.add(job, Released(), 0.0, self._record, copy_context()):
             self.write()
 
     def release_rest(self, interrupted: bool) -> None:
@@ -170,27 +191,28 @@ class Chunk:
         A handler that is not async may use the worker's connection in any way, so this needs the second one.
         Transactions of async handlers are on the second one, and the library's statements on the other.
         """
-        self._group.watch(job.database if isinstance(job, AsyncJob) else job.database.second)
+        database = self._database
+        self._group.watch(database if isinstance(job, AsyncJob) else database.second)
 
     def _measure(self, job: Job) -> float:
         """Return the seconds of an attempt that has ended now."""
-        job.lease.ended = monotonic()
-        seconds = job.lease.ran
-        self._longest = max(self._longest or 0.0, seconds)
+        lease = job.lease
+        lease.ended = ended = monotonic()
+        seconds = 0.0 if lease.started is None else ended - lease.started
+        if self._longest is None or seconds > self._longest:
+            self._longest = seconds
         return seconds
 
     def _ended(self, job: Job, finished: Finish, seconds: float) -> None:
         self._finishes[job] = finished
         if self._events.has_listeners:
-            self._events(emit.finished(job, finished, round(seconds * 1000)))
+            # Listeners may be new, and the outcome have been added without its context variables.
+            with nullcontext() if self._traced else spans.without_span(job):
+                self._events(emit.finished(job, finished, round(seconds * 1000)))
 
     def _emit(self, job: Job, name: Name, **facts: Any) -> None:
         self._events(emit.job_event(job, name, **facts))
 
-    def _fits(self, job: Job) -> bool:
+    def _fits(self, job: Job, longest: float) -> bool:
         """Whether the time left is likely to be enough. No other worker has more for the jobs that start first."""
-        if self._longest is None:
-            return True
-        return self._end - monotonic() >= (
-            self._longest if job.timeout is None else job.timeout.total_seconds()
-        )
+        return self._end - monotonic() >= (longest if job.timeout is None else job.timeout.total_seconds())

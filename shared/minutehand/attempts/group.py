@@ -16,21 +16,21 @@ takes as long as several attempts.
 import logging
 import signal
 from collections.abc import Callable
-from contextvars import Context, copy_context
-from dataclasses import dataclass, replace
+from contextvars import Context
+from dataclasses import replace
 from math import inf
 from threading import Event, Lock, RLock, Thread
 from time import monotonic
 from typing import Self
 
+from minutehand.attempts.claimed import Claim
 from minutehand.attempts.ending import Ahead
 from minutehand.attempts.successors import wake_successors
 from minutehand.claimed_job import Job
 from minutehand.database import Database
 from minutehand.errors import MinutehandError
 from minutehand.finish import finish_all
-from minutehand.lease import Claim
-from minutehand.model.outcome import Finish, Outcome
+from minutehand.model.outcome import DONE, Finish, Outcome
 
 # How long the outcome of a short attempt may wait, and how long such an attempt takes at most. Between two attempts,
 # it is written after half of this time, so that the thread is rarely needed.
@@ -49,15 +49,9 @@ logger = logging.getLogger(__name__)
 Record = Callable[[Job, Finish, float], None]
 
 
-@dataclass(eq=False, slots=True)
-class Member:
-    """An attempt that has ended, and the context variables in which its events are emitted."""
-
-    job: Job
-    outcome: Outcome
-    seconds: float
-    record: Record
-    context: Context
+# An attempt that has ended, and the context variables in which its events are emitted; None if nothing gets them. A
+# tuple, because creating an object of a class takes longer.
+Member = tuple[Job, Outcome, float, Record, Context | None]
 
 
 class Group:
@@ -84,13 +78,16 @@ class Group:
         """Return the number of outcomes that wait to be written."""
         return len(self._members)
 
-    def add(self, job: Job, outcome: Outcome, seconds: float, record: Record) -> bool:
+    def add(
+        self, job: Job, outcome: Outcome, seconds: float, record: Record, context: Context | None = None
+    ) -> bool:
         """Add the outcome of an attempt that took some seconds. Return whether the group must be written now."""
         now = self._clock()
         with self._state:
-            self._members[job] = Member(job, outcome, seconds, record, copy_context())
+            self._members[job] = (job, outcome, seconds, record, context)
             self._due = min(self._due, now + SECONDS, job.lease.holds_until)
-            self._characters += len(_result(outcome))
+            if outcome is not DONE:
+                self._characters += len(_result(outcome))
             is_due = (
                 seconds > SECONDS
                 # Its key may be free for the next handler.
@@ -118,7 +115,9 @@ class Group:
                 members = list(self._members.values())
                 self._begin()
             try:
-                claims = [(_on(member.job, database), member.outcome) for member in members]
+                claims = [
+                    (job if database is None else _on(job, database), outcome) for job, outcome, *_ in members
+                ]
                 finishes = []
                 for place, finish in finish_all(claims, ahead):
                     self._written(members[place], finish)
@@ -134,11 +133,15 @@ class Group:
                 wake_successors(claims[0][0].database, finishes)
 
     def _written(self, member: Member, finish: Finish) -> None:
+        job, _, seconds, record, context = member
         try:
-            member.context.run(member.record, member.job, finish, member.seconds)
+            if context is None:
+                record(job, finish, seconds)
+            else:
+                context.run(record, job, finish, seconds)
         finally:
             with self._state:
-                del self._members[member.job]
+                del self._members[job]
 
     def watch(self, database: Database) -> None:
         """Let a thread write the outcomes in time on this connection, because a handler runs."""
@@ -189,8 +192,8 @@ class Group:
             logger.exception("the outcomes of a group could not be written yet")
 
 
-def _on(job: Job, database: Database | None) -> Claim:
-    if database is None or database is job.database:
+def _on(job: Job, database: Database) -> Claim:
+    if database is job.lease.database:
         return job
     return replace(job, lease=replace(job.lease, database=database))
 

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
+from contextvars import Context
 from datetime import timedelta
 
 from minutehand.attempts.chunk import Chunk
@@ -18,6 +19,7 @@ from minutehand.handle import handle
 from minutehand.handlers import Handlers
 from minutehand.model.event import Hook
 from minutehand.model.outcome import Finish, Interrupted
+from minutehand.tracing import spans
 
 # The part of a worker's time that is reserved for writing the last outcome.
 FINISH_TIME = timedelta(milliseconds=500)
@@ -52,8 +54,12 @@ def run_jobs(
     events = events or EventBuffer(jobs[0].database, hook, end + FINISH_TIME.total_seconds() / 2)
     try:
         own = Group() if group is None else nullcontext(group)
-        with unawaited.watching(), time_limits(), own as outcomes:
-            chunk = Chunk(jobs, handlers, stopping, end, events, outcomes, ahead)
+        with (
+            unawaited.watching(),
+            time_limits(),
+            own as outcomes,
+            closing(Chunk(jobs, handlers, stopping, end, events, outcomes, ahead)) as chunk,
+        ):
             _run(chunk, concurrency)
             return chunk.finishes
     finally:
@@ -87,14 +93,17 @@ def _run_alone(chunk: Chunk, job: Job) -> None:
     if not chunk.may_start(job):
         chunk.release(job)
         return
-    with chunk.attempt(job):
-        if chunk.start(job):
-            _handle(chunk, job)
+    if chunk.is_observed:
+        with chunk.attempt(job):
+            if chunk.start(job):
+                _handle(chunk, job)
+    elif chunk.start(job):
+        _handle(chunk, job, spans.context_of(job))
 
 
-def _handle(chunk: Chunk, job: Job) -> None:
+def _handle(chunk: Chunk, job: Job, context: Context | None = None) -> None:
     try:
-        chunk.finish(job, handle(job, chunk))
+        chunk.finish(job, handle(job, chunk, context))
     except Interrupted:
         # Its transaction has committed, so it is not released.
         if job.finished is not None:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from minutehand.lease import Claim
+from minutehand.attempts.claimed import Claim
 from minutehand.model.failure import bounded
 from minutehand.model.outcome import Ending, Error
 from minutehand.model.payload import encode
@@ -40,8 +40,10 @@ def attempt_columns(writes: Sequence[Write]) -> dict[str, Any]:
         "acks": uuid_array([claim.lease.ack for claim in claims]),
         "outcomes": plain_array([write.ending for write in writes]),
         "seconds": plain_array([claim.lease.ran for claim in claims]),
-        "results": column([stored_result(write.claim, write.result) for write in writes]),
-        "errors": column([error_text(write.error) for write in writes]),
+        "results": column(
+            [None if write.result is None else stored_result(write.claim, write.result) for write in writes]
+        ),
+        "errors": column([None if write.error is None else error_text(write.error) for write in writes]),
         "holds": column([write.hold for write in writes]),
         **_worker(claims[0].lease.worker),
     }

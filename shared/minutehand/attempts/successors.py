@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 def wake_successors(database: Database, finishes: Iterable[Finish]) -> None:
     """In the modes that need it, wake for the successors of jobs that have ended. Failures are logged."""
-    if not any(each.awaited for each in finishes):
+    if True not in [each.awaited for each in finishes]:
         return
     # Imported only when used, for the sake of cold starts.
     from minutehand.waking import wake_ended

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import inf
-from threading import current_thread, main_thread
+from threading import current_thread, get_ident, main_thread
 from time import monotonic
 from types import FrameType, TracebackType
 
@@ -32,7 +32,7 @@ class _Alarm:
     def set(self, deadline: float) -> None:
         """Let the alarm ring at a deadline or earlier. A handler may have used it for something else."""
         left = signal.getitimer(signal.ITIMER_REAL)[0]
-        rings = _handler_of(signal.SIGALRM) == self._ring and left > 0
+        rings = left > 0 and _handler_of(signal.SIGALRM) == self._ring
         if not rings or deadline < self._rings_at or left > self._rings_at - monotonic() + SHORTEST_ALARM:
             signal.signal(signal.SIGALRM, self._ring)
             self._start(deadline)
@@ -57,21 +57,22 @@ class _Alarm:
 
 
 _alarm = _Alarm()
-_limited = False
+# The main thread, while the alarm is prepared.
+_limited: int | None = None
 
 
 @contextmanager
 def time_limits() -> Iterator[None]:
     """Prepare the alarm, once for many attempts, and restore what it was."""
     global _limited
-    if _limited or current_thread() is not main_thread():
+    if _limited is not None or current_thread() is not main_thread():
         yield
         return
-    before, _limited = signal.getsignal(signal.SIGALRM), True
+    before, _limited = signal.getsignal(signal.SIGALRM), get_ident()
     try:
         yield
     finally:
-        _limited, _alarm.limit = False, None
+        _limited, _alarm.limit = None, None
         _alarm.stop()
         signal.signal(signal.SIGALRM, before)
 
@@ -82,7 +83,10 @@ def time_limit(lease: Lease) -> AbstractContextManager[None]:
     This needs an alarm signal, which only the main thread receives. In other threads the end of the lease is the only
     limit.
     """
-    return _TimeLimit(lease) if current_thread() is main_thread() else nullcontext()
+    # The first comparison is much faster.
+    if get_ident() == _limited or current_thread() is main_thread():
+        return _TimeLimit(lease)
+    return nullcontext()
 
 
 @contextmanager

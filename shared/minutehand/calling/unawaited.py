@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar, Token
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from minutehand.errors import InvalidHandlerError
+
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
 
 MESSAGE = re.compile(r"coroutine '(.*)' was never awaited")
 
@@ -21,6 +24,22 @@ _prepared: ContextVar[bool] = ContextVar("_prepared", default=False)
 _lock = Lock()
 _watchers = 0
 _warnings = warnings.catch_warnings()
+
+
+def run(call: Callable[[Argument], Result], argument: Argument) -> Result:
+    """Do what `refused` does for a function that is not async, in less time."""
+    if not _prepared.get():
+        with refused():
+            return call(argument)
+    names: list[str] = []
+    token = _names.set(names)
+    try:
+        result = call(argument)
+    finally:
+        _names.reset(token)
+    if names:
+        raise _error(names)
+    return result
 
 
 def refused() -> AbstractContextManager[None]:
@@ -43,10 +62,14 @@ class _Refused:
         if self._watching is not None:
             self._watching.__exit__(kind, *details)
         if self._names and kind is None:
-            raise InvalidHandlerError(
-                f"coroutine {' and '.join(dict.fromkeys(self._names))} was never awaited, so its work was not done; "
-                "await it, in a handler that is defined with `async def`"
-            )
+            raise _error(self._names)
+
+
+def _error(names: list[str]) -> InvalidHandlerError:
+    return InvalidHandlerError(
+        f"coroutine {' and '.join(dict.fromkeys(names))} was never awaited, so its work was not done; "
+        "await it, in a handler that is defined with `async def`"
+    )
 
 
 def _restore(token: Token[list[str] | None]) -> None:

@@ -5,7 +5,7 @@ For the statements of every job this takes longer than the rest of the client's 
 connection. Several statements can be one transaction with one round trip.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
@@ -23,7 +23,6 @@ from minutehand.database.statements import numbered
 Statement = tuple[str, str, Record]
 # The text of a statement, and the types of its parameters.
 Key = tuple[str, tuple[int, ...]]
-MakeRecord = Callable[[Sequence[Any]], Record]
 SUCCESS = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
 
 
@@ -38,7 +37,8 @@ class Direct:
         adapt(self._cursor, borrowed=True)
         self._values = Transformer(self._cursor)
         self._names: dict[Key, bytes] = {}
-        self._records: dict[bytes, MakeRecord] = {}
+        # The columns of each statement's result.
+        self._columns: dict[bytes, list[str]] = {}
 
     def run(self, statements: Sequence[Statement]) -> list[list[Record]]:
         """Run statements in one transaction, and return the rows of each; raise the driver's error of the first."""
@@ -52,7 +52,7 @@ class Direct:
     def forget(self) -> None:
         """Forget the statements, because the server has dropped them."""
         self._names.clear()
-        self._records.clear()
+        self._columns.clear()
 
     def _message(self, _name: str, text: str, parameters: Record) -> tuple[bytes, Any, Any]:
         """Return the name of the prepared statement, the values and their formats."""
@@ -76,7 +76,7 @@ class Direct:
 
     def _drop(self, key: Key) -> None:
         name = self._names.pop(key)
-        self._records.pop(name, None)
+        self._columns.pop(name, None)
         self._connection.pgconn.send_query(b"deallocate " + name)
         self._check(self._connection.wait(execute(self._connection.pgconn))[0])
 
@@ -105,14 +105,16 @@ class Direct:
             raise psycopg.errors.error_from_result(result, encoding=self._connection.info.encoding)
 
     def _load(self, name: bytes, result: PGresult) -> list[Record]:
-        if name not in self._records:
-            self._records[name] = _maker(result)
+        if (names := self._columns.get(name)) is None:
+            self._columns[name] = names = _columns(result)
         try:
             self._values.set_pgresult(result)
-            return self._values.load_rows(0, result.ntuples, self._records[name])
+            rows = self._values.load_rows(0, result.ntuples, tuple)
         except (psycopg.DataError, OverflowError):
             self._cursor.pgresult = result
             return fetch_nearest(self._cursor)
+        # Not strict, which takes longer: a row has a value for each of the names.
+        return [dict(zip(names, row, strict=False)) for row in rows]
 
 
 def _results(pgconn: Any, count: int) -> PQGen[list[PGresult]]:
@@ -127,7 +129,5 @@ def _results(pgconn: Any, count: int) -> PQGen[list[PGresult]]:
     return found
 
 
-def _maker(result: PGresult) -> MakeRecord:
-    names = [(result.fname(place) or b"").decode() for place in range(result.nfields)]
-    # Not strict, which takes longer: the result has a value for each of its names.
-    return lambda values: dict(zip(names, values, strict=False))
+def _columns(result: PGresult) -> list[str]:
+    return [(result.fname(place) or b"").decode() for place in range(result.nfields)]

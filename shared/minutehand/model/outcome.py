@@ -88,6 +88,10 @@ class Done:
     error: Error | None = field(default=None, repr=False)
 
 
+# The outcome of most handlers.
+DONE = Done()
+
+
 @dataclass(frozen=True)
 class Failed:
     """The handler failed. The job is retried after `delay`, or by its strategy; if `final`, it is dead.

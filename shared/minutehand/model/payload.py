@@ -5,6 +5,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from json.scanner import make_scanner
 from math import isinf
 from typing import Any
 
@@ -74,7 +75,11 @@ def decode(text: str | bytes) -> Any:
     """Return the value of JSON text, or the text as Unreadable, so that one row cannot fail a whole query."""
     text = text if isinstance(text, str) else text.decode()
     try:
-        return _of_json(text)
+        value, end = _scan(text, 0)
+        # Most texts have no spaces around the value, for which the decoder would search.
+        return value if end == len(text) else _decoder.decode(text)
+    except StopIteration:
+        return _with_spaces(text)
     except (ValueError, RecursionError):
         return Unreadable(text)
 
@@ -95,13 +100,16 @@ def _finite(digits: str) -> float:
 _decoder = json.JSONDecoder(parse_float=_finite)
 
 
-def _of_json(text: str) -> Any:
-    """Return the value. Most texts have no spaces around it, for which `decode` would search."""
+# What `raw_decode` calls.
+_scan: Callable[[str, int], tuple[Any, int]] = make_scanner(_decoder)  # type: ignore[arg-type]
+
+
+def _with_spaces(text: str) -> Any:
+    """Return the value of a text that begins with a space, or that is not JSON."""
     try:
-        value, end = _decoder.raw_decode(text)
-    except ValueError:
         return _decoder.decode(text)
-    return value if end == len(text) else _decoder.decode(text)
+    except (ValueError, RecursionError):
+        return Unreadable(text)
 
 
 def _check_keys(value: Any) -> None:

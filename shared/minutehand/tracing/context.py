@@ -89,6 +89,10 @@ def of_invocation() -> TraceContext:
     return TraceContext(parent) if parent else _EMPTY
 
 
+# Makes a context the current one for the rest of a copy of the context variables.
+make_current = _current.set
+
+
 def use(context: Given) -> AbstractContextManager[None]:
     """Make this the context of all jobs that are enqueued inside the block."""
     return _Use(context)

@@ -7,13 +7,14 @@ Names and attributes follow OpenTelemetry's conventions for messaging
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import Context, copy_context
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from minutehand.claimed_job import Job
 from minutehand.model.outcome import Finish
 from minutehand.settings.table import TRACING
-from minutehand.tracing.context import TraceContext, current, inject, use
+from minutehand.tracing.context import TraceContext, current, inject, make_current, use
 from minutehand.tracing.span import Attributes, Span, Tracer
 
 if TYPE_CHECKING:
@@ -53,6 +54,13 @@ def prepare(job: "NewJob", tracer: Tracer | None, invocation: TraceContext) -> "
 def without_span(job: Job) -> AbstractContextManager[None]:
     """Make the job's trace the current one while its attempt runs."""
     return use(partial(_context, job))
+
+
+def context_of(job: Job) -> Context:
+    """Return a copy of the current context variables, in which the job's trace is the current one."""
+    variables = copy_context()
+    variables.run(make_current, partial(_context, job))
+    return variables
 
 
 @contextmanager

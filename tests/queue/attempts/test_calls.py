@@ -1,10 +1,12 @@
-"""How many Python functions a worker calls for a job: a bounded number, however many jobs a chunk has."""
+"""What Python does for a job: a bounded number of calls, however many jobs a chunk has, and no garbage in cycles."""
 
+import gc
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -15,8 +17,8 @@ from tests.queue.stage import Queue
 
 # Calls for each job of a chunk of 100, from its row to its outcome. An attempt of a job that runs alone takes more,
 # because a chunk has calls of its own.
-MOST_CALLS = 108
-MOST_CALLS_ALONE = 420
+MOST_CALLS = 64
+MOST_CALLS_ALONE = 355
 
 
 @pytest.fixture(autouse=True)
@@ -75,3 +77,24 @@ def test_job_that_runs_alone_takes_few_calls(warm: Queue) -> None:
     calls = calls_of_chunk(warm, 1)
 
     assert calls.total() <= MOST_CALLS_ALONE, (calls.total(), calls.most_common(10))
+
+
+@pytest.fixture
+def without_collector() -> Iterator[None]:
+    """Objects are freed only when nothing refers to them."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("without_collector")
+def test_jobs_are_freed_when_their_chunk_has_ended(direct_queue: Queue) -> None:
+    for number in range(3):
+        direct_queue.enqueue(payload={"n": number})
+    jobs = direct_queue.take(3)
+    left = [ref(each) for each in jobs] + [ref(each.lease) for each in jobs]
+
+    run_jobs(jobs, HandlerTable({"echo": lambda payload: None}), lambda: False)
+    del jobs
+
+    assert [each() for each in left] == [None] * 6

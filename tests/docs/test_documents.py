@@ -20,11 +20,16 @@ PAGES = [
 FRAMEWORKS = sorted((ROOT / "docs" / "frameworks").glob("*.md"))
 # Pages whose blocks start many programs.
 MANY_PROGRAMS = {
-    "operating.md",
+    "command-line.md",
+    "groups.md",
+    "handlers.md",
     "history.md",
+    "jobs.md",
+    "operating.md",
+    "scaling.md",
+    "schedules.md",
     "testing.md",
     "tutorial.md",
-    "command-line.md",
     *(page.name for page in FRAMEWORKS),
 }
 # The pages in other subfolders are executed by other tests.

@@ -33,7 +33,8 @@ JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 # Settings of a local session, which a cluster makes itself.
 LOCAL = {
-    JAVA_OPTIONS: "-XX:+UseSerialGC -Duser.timezone=UTC",
+    # Spark's classes take more than 50 MB. Without room for them, Java collects all garbage several times at the start.
+    JAVA_OPTIONS: "-XX:+UseSerialGC -XX:MetaspaceSize=128m -Duser.timezone=UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
@@ -43,13 +44,15 @@ LOCAL = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
 }
 
-# Settings of a local session for little data. Compiling, and planning again after each stage, would take longer than
-# they save.
-SMALL = {
+# Settings of a local session for data of medium size. Java's second compiler takes as long as the queries, and planning
+# again after each stage changes nothing: the number of partitions follows the number of rows already.
+MEDIUM = {
     JAVA_OPTIONS: f"{LOCAL[JAVA_OPTIONS]} -XX:TieredStopAtLevel=1",
-    "spark.sql.codegen.wholeStage": "false",
     "spark.sql.adaptive.enabled": "false",
 }
+
+# Settings of a local session for little data. Compiling queries, too, would take longer than it saves.
+SMALL = {**MEDIUM, "spark.sql.codegen.wholeStage": "false"}
 
 # Below this number of rows, data is little.
 SMALL_ROWS = 200_000
@@ -76,9 +79,14 @@ def build_session(name: str, *, cores: int | None = None, settings: Mapping[str,
     return spark
 
 
-def settings_for(rows: int) -> Mapping[str, str]:
-    """Return the settings of a local session that reads this number of rows."""
-    return SMALL if rows < SMALL_ROWS else {}
+def settings_for(rows: int, medium_rows: int = SMALL_ROWS) -> Mapping[str, str]:
+    """Return the settings of a local session that reads this number of rows.
+
+    `medium_rows` is the number below which they are of medium size, which depends on what is computed.
+    """
+    if rows < SMALL_ROWS:
+        return SMALL
+    return MEDIUM if rows < medium_rows else {}
 
 
 @contextmanager

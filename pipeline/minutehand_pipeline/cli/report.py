@@ -135,7 +135,7 @@ def _config(lake: str, objective: timedelta, target: float, options: dict[str, A
 
 def _run(config: "ReportConfig") -> "ReportResult":
     from minutehand_pipeline.report.folder import check_folder
-    from minutehand_pipeline.report.reading import plan_days
+    from minutehand_pipeline.report.reading import MEDIUM_ROWS, plan_days
     from minutehand_pipeline.report.report import make_report
     from minutehand_pipeline.report.window import choose_window
     from minutehand_pipeline.session import build_session, settings_for
@@ -145,7 +145,7 @@ def _run(config: "ReportConfig") -> "ReportResult":
     if config.out is not None:
         check_folder(config.out)
     plan = plan_days(config, window)
-    settings = settings_for(sum(plan.total.values()))
+    settings = settings_for(sum(plan.total.values()), MEDIUM_ROWS)
     with progress("days", len(plan.rows)) as advance:
         return make_report(lambda: build_session("minutehand report", settings=settings), config, advance)
 

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pandas as pd
-from pyspark.sql import DataFrame
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from minutehand_pipeline.report.buckets import percentiles
@@ -13,34 +15,45 @@ from minutehand_pipeline.report.workload import Numbers, Workload
 
 DEFAULT_MEMORY_MB = 128.0
 PEAKS = 20
+NAMES = ("day", "queue", "kind")
 
 
-def work(attempts: DataFrame) -> DataFrame:
-    """Return the work of each day, queue and kind: its attempts, their seconds, memory and billed time."""
-    return attempts.groupBy("day", "queue", "kind").agg(
+def summed_work() -> list[Column]:
+    """Return the number of attempts, their seconds, memory and billed time, as aggregates."""
+    return [
         *counted_attempts(),
         *billed(),
         F.coalesce(F.sum("ran"), F.lit(0.0)).alias("ran"),
         F.count("ran").alias("tries"),
         F.coalesce(F.sum("memory_mb"), F.lit(0)).cast("double").alias("memory"),
         F.count("memory_mb").alias("with_memory"),
-    )
+    ]
 
 
-def arrivals_by_minute(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
+def work_per_job(ended: pa.Table, work: pa.Table) -> pa.Table:
+    """Return each day's mean run time in seconds, and mean number of attempts, of a job of each queue and kind."""
+    jobs = ended.group_by([*NAMES]).aggregate([("jobs", "sum")])
+    found = jobs.join(work.select([*NAMES, "ran", "tries"]), [*NAMES], join_type="left outer")
+    means = {
+        name: pc.divide(pc.cast(found[of].fill_null(0), pa.float64()), found["jobs_sum"])
+        for name, of in (("work", "ran"), ("tries", "tries"))
+    }
+    return pa.table({**{name: found[name] for name in NAMES}, **means})
+
+
+def arrivals_by_minute(jobs: DataFrame, means: DataFrame) -> DataFrame:
     """Return the minutes in which started jobs fell due: the number of jobs, and the work that they brought.
 
-    The work is the mean of the kind on the day on which the job ended, in seconds of one worker. Divided by 60, it is
-    the number of workers that the minute's jobs keep busy, by Little's law.
+    The work is the mean of the kind on the day on which the job ended, in seconds of one worker; `means` has the rows
+    of `work_per_job`. Divided by 60, it is the number of workers that the minute's jobs keep busy, by Little's law.
     """
-    names = ["day", "queue", "kind"]
     due = (
         jobs.where(F.col("began").isNotNull() & F.col("run_at").isNotNull())
-        .groupBy(*names, F.date_trunc("minute", "run_at").alias("minute"))
+        .groupBy(*NAMES, F.date_trunc("minute", "run_at").alias("minute"))
         .agg(F.count("*").alias("jobs"))
     )
     return (
-        due.join(F.broadcast(_work_by_kind(jobs, attempts)), on=names, how="inner")
+        due.join(F.broadcast(means), on=[*NAMES], how="inner")
         .groupBy("day", "minute")
         .agg(
             F.sum("jobs").alias("jobs"),
@@ -73,18 +86,6 @@ def read_workload(
     jobs, tries = filled("jobs"), filled("attempts")
     run, p95, memory = _run_times(work, histograms)
     return Workload(jobs, filled("work"), float(tries.sum() / max(1.0, jobs.sum())), run, p95, memory / 1024)
-
-
-def _work_by_kind(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
-    """Return each day's mean run time in seconds, and mean number of attempts, of a job of each queue and kind."""
-    names = ["day", "queue", "kind"]
-    ran = attempts.groupBy(*names).agg(F.sum("ran").alias("ran"), F.count("ran").alias("tries"))
-    counted = jobs.groupBy(*names).agg(F.count("*").alias("ended"))
-    return counted.join(ran, on=names, how="left").select(
-        *names,
-        F.coalesce(F.col("ran") / F.col("ended"), F.lit(0.0)).alias("work"),
-        F.coalesce(F.col("tries") / F.col("ended"), F.lit(0.0)).alias("tries"),
-    )
 
 
 def _run_times(work: pd.DataFrame, histograms: pd.DataFrame) -> tuple[float, float, float]:

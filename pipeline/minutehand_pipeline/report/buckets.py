@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pandas as pd
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
@@ -18,14 +18,16 @@ GROWTH = 1.01
 ZERO = -10_000
 
 
-def histogram(frame: DataFrame, column: str, what: str) -> DataFrame:
-    """Return the durations of each day, queue and kind: how many are in each bucket, and the greatest of them."""
-    return (
-        frame.where(F.col(column).isNotNull())
-        .groupBy("day", "queue", "kind", _bucket(F.col(column)).alias("bucket"))
-        .agg(F.count("*").alias("count"), F.max(column).alias("most"))
-        .withColumn("what", F.lit(what))
-    )
+def bucket(column: str) -> Column:
+    """Return the bucket of a duration in seconds, null if there is none."""
+    seconds = F.col(column)
+    place = F.floor(F.log(seconds) / math.log(GROWTH))
+    return F.when(seconds > 0, place).when(seconds.isNotNull(), ZERO).cast("int")
+
+
+def in_bucket(column: str) -> list[Column]:
+    """Return how many durations a bucket has and the longest of them, as aggregates."""
+    return [F.count(column).alias("count"), F.max(column).alias("longest")]
 
 
 def percentiles(histograms: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -39,8 +41,3 @@ def percentiles(histograms: pd.DataFrame, by: list[str]) -> pd.DataFrame:
         reached = merged[below >= np.ceil((total * share).round(6))]
         found[name] = reached.groupby(level=by, dropna=False)["most"].first()
     return found.reset_index()
-
-
-def _bucket(seconds: Column) -> Column:
-    place = F.floor(F.log(seconds) / math.log(GROWTH))
-    return F.when(seconds > 0, place).otherwise(ZERO).cast("int")

@@ -37,26 +37,23 @@ def failures_by_day(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
 
     `example` is the last job that died of it; `kinds` has up to five kinds.
     """
-    keys = ["day", "fingerprint", "type", "message"]
-    deaths = (
-        fingerprinted(jobs.where("state = 'dead'"))
-        .groupBy(*keys)
+    dead = jobs.where("state = 'dead'").select("day", "error", "deleted", "id", "kind")
+    failed = attempts.where(F.col("error").isNotNull()).select("day", "error")
+    kinds = F.slice(F.sort_array(F.collect_set("kind")), 1, KINDS)
+    found = (
+        fingerprinted(dead.unionByName(failed, allowMissingColumns=True))
+        .groupBy("day", "fingerprint", "type", "message")
         .agg(
-            F.count("*").alias("deaths"),
+            F.count("id").alias("deaths"),
+            F.count_if(F.col("id").isNull()).alias("attempts"),
             F.min("deleted").alias("first"),
             F.max("deleted").alias("last"),
             F.max_by("id", "deleted").alias("example"),
-            F.slice(F.sort_array(F.collect_set("kind")), 1, KINDS).alias("kinds"),
+            F.when(F.count("id") > 0, kinds).alias("kinds"),
         )
-    )
-    failed = (
-        fingerprinted(attempts.where(F.col("error").isNotNull()))
-        .groupBy(*keys)
-        .agg(F.count("*").alias("attempts"))
     )
     frequent = (F.desc("deaths"), F.desc("attempts"), "fingerprint")
     place = F.row_number().over(Window.partitionBy("day").orderBy(*frequent))
-    found = deaths.join(failed, on=keys, how="full").fillna(0, ["deaths", "attempts"])
     return found.withColumn("place", place).where(F.col("place") <= TOP_OF_DAY).drop("place")
 
 

@@ -1,7 +1,7 @@
 """Measure days of the lake with Spark: what a report needs of each day, so that days can be added."""
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import date, timedelta
 
@@ -13,8 +13,7 @@ from pyspark.sql import functions as F
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.lake.frames import read_files
 from minutehand_pipeline.lake.summaries import LOOK_BACK
-from minutehand_pipeline.report import arrivals, cost, failures, tenants, throughput
-from minutehand_pipeline.report.buckets import histogram
+from minutehand_pipeline.report import arrivals, cost, counting, failures, tenants
 from minutehand_pipeline.report.config import ReportConfig
 from minutehand_pipeline.report.measured import (
     first_starts,
@@ -25,11 +24,13 @@ from minutehand_pipeline.report.measured import (
 )
 from minutehand_pipeline.schemas import HOMES
 
-# Parts that are computed at the same time, because the driver plans one while the tasks of another run.
+# Queries that run at the same time, because the driver plans one while the tasks of another run.
 AT_ONCE = 3
 PARTITIONS = "spark.sql.shuffle.partitions"
 # A partition of this many jobs and attempts takes about 100 MB.
 ROWS_PER_PARTITION = 500_000
+# Up to this number of rows, one task computes a query faster than several that exchange rows.
+ROWS_PER_TASK = 200_000
 # Rows of a job's id that every task may hold in memory: about 100 MB.
 MAX_BROADCAST = 1_000_000
 
@@ -102,22 +103,41 @@ def measure_days(
     first attempt may have been then.
     """
     with _partitions_for(spark, rows), _measured(spark, config, days, rows) as (jobs, attempts):
-        found = _collect(_frames(config, jobs, attempts))
+        found = measure_parts(spark, jobs, attempts, config.objective)
     return {day: {name: table.filter(_is(table, day)) for name, table in found.items()} for day in days}
 
 
-def _frames(config: ReportConfig, jobs: DataFrame, attempts: DataFrame) -> dict[str, DataFrame]:
-    """Return the parts as frames, the slowest first."""
-    waits, runs = histogram(jobs, "waited", "wait"), histogram(attempts, "ran", "run")
-    return {
-        "tenants": tenants.tenants_by_day(jobs, attempts),
-        "requests": cost.requests(attempts),
-        "histograms": waits.unionByName(runs),
-        "failures": failures.failures_by_day(jobs, attempts),
-        "arrivals": arrivals.arrivals_by_minute(jobs, attempts),
-        "ended": throughput.ended_by_hour(jobs, config.objective),
-        "work": arrivals.work(attempts),
-    }
+def measure_parts(
+    spark: SparkSession, jobs: DataFrame, attempts: DataFrame, objective: float
+) -> dict[str, pa.Table]:
+    """Return the parts of measured jobs and attempts, with exactly their columns.
+
+    They are aggregates, so there are few rows. Some queries run at the same time.
+    """
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+
+        def start(build: Callable[[], DataFrame]) -> Future[pa.Table]:
+            return pool.submit(lambda: build().toArrow())
+
+        by_job = start(lambda: counting.count_jobs(jobs, objective))
+        by_attempt = start(lambda: counting.count_attempts(attempts))
+        others = start(lambda: tenants.attribute_waiting(jobs, attempts))
+        failed = start(lambda: failures.failures_by_day(jobs, attempts))
+        requests = start(lambda: cost.requests(attempts))
+        of_jobs = counting.by_grouping(by_job.result(), counting.JOBS)
+        of_attempts = counting.by_grouping(by_attempt.result(), counting.ATTEMPTS)
+        means = arrivals.work_per_job(of_jobs["ended"], of_attempts["work"])
+        minutes = start(lambda: arrivals.arrivals_by_minute(jobs, spark.createDataFrame(means)))
+        found = {
+            "ended": of_jobs["ended"],
+            "histograms": counting.histograms(of_jobs["histograms"], of_attempts["histograms"]),
+            "work": of_attempts["work"],
+            "requests": requests.result(),
+            "arrivals": minutes.result(),
+            "tenants": tenants.tenants_by_day(of_jobs["tenants"], of_attempts["tenants"], others.result()),
+            "failures": failed.result(),
+        }
+    return {name: found[name].select(schema.names).cast(schema) for name, schema in PARTS.items()}
 
 
 @contextmanager
@@ -126,7 +146,8 @@ def _measured(
 ) -> Iterator[tuple[DataFrame, DataFrame]]:
     """Yield the jobs with their waits and the attempts with their run times, cached.
 
-    Of many rows, the rare ones, repeated jobs and those whose first start is sought, are counted to choose a plan.
+    Of few rows, each query is one task. Of many, the rare rows, repeated jobs and those whose first start is sought,
+    are counted to choose a plan.
     """
     with ExitStack() as cached:
 
@@ -139,14 +160,20 @@ def _measured(
                 return F.broadcast(frame)
             return F.broadcast(frame) if keep(frame).count() <= MAX_BROADCAST else frame
 
-        attempts = keep(measured_attempts(_read(spark, config, "attempts", days)))
+        # The files of an object store are read by several tasks, which wait at the same time.
+        few = rows <= ROWS_PER_TASK and Lake(config.lake, config.storage).local
+
+        def whole(frame: DataFrame) -> DataFrame:
+            return frame.coalesce(1) if few else frame
+
+        attempts = keep(measured_attempts(whole(_read(spark, config, "attempts", days))))
         again = rare(repeated(attempts))
-        marked = keep(with_claim(_read(spark, config, "jobs_done", days), again))
+        marked = keep(with_claim(whole(_read(spark, config, "jobs_done", days)), again))
         sought = marked.where("sought").select("id", "day", "run_at", "attempts")
         near = attempts.select("job", "day", "attempt", "started", "outcome")
         # Of few rows, more are read than may be necessary: to find out takes longer.
         if rows <= MAX_BROADCAST or _may_have_started_before(sought):
-            near = near.unionByName(_before(spark, config, days).select(*near.columns))
+            near = whole(near.unionByName(_before(spark, config, days).select(*near.columns)))
         found = rare(first_starts(rare(sought), near))
         yield keep(with_wait(marked, found)), attempts
 
@@ -179,16 +206,6 @@ def _partitions_for(spark: SparkSession, rows: int) -> Iterator[None]:
         yield
     finally:
         spark.conf.set(PARTITIONS, str(before))
-
-
-def _collect(frames: dict[str, DataFrame]) -> dict[str, pa.Table]:
-    """Return the parts with exactly their columns. They are aggregates, so there are few rows."""
-
-    def collect(name: str) -> pa.Table:
-        return frames[name].select(*PARTS[name].names).toArrow().cast(PARTS[name])
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return dict(zip(frames, pool.map(collect, frames), strict=True))
 
 
 def _is(table: pa.Table, day: date) -> pa.ChunkedArray:

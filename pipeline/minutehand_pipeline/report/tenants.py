@@ -9,6 +9,7 @@ Distributed Systems" (NSDI 2015).
 """
 
 import pandas as pd
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -20,13 +21,17 @@ MAX_RUN = 24 * 60
 MINUTE = 60_000_000  # microseconds
 
 
-def tenants_by_day(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
-    """Return each tenant's jobs, run time, waiting and attributed waiting of each day; '' stands for no tenant."""
+def tenants_by_day(waits: pa.Table, runs: pa.Table, others: pa.Table) -> pa.Table:
+    """Return each tenant's jobs, run time, waiting and attributed waiting of each day; '' stands for no tenant.
+
+    `waits` has jobs and their waiting, `runs` the run time of attempts, and `others` the attributed waiting.
+    """
     keys = ["day", "tenant"]
-    waits = jobs.groupBy(*keys).agg(F.count("*").alias("jobs"), F.sum("waited").alias("waited"))
-    runs = attempts.groupBy(*keys).agg(F.sum("ran").alias("ran"))
-    attributed = attribute_waiting(jobs, attempts)
-    return waits.join(runs, on=keys, how="full").join(attributed, on=keys, how="left").fillna(0, MEASURES)
+    waits, runs = waits.select([*keys, "jobs", "waited"]), runs.select([*keys, "ran"])
+    found = waits.join(runs, keys, join_type="full outer").join(others, keys, join_type="left outer")
+    return pa.table(
+        {name: found[name] if name in keys else found[name].fill_null(0) for name in [*keys, *MEASURES]}
+    )
 
 
 def tenants(by_day: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """How many jobs ended in each hour and on each day, and how often they were retried."""
 
 import pandas as pd
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from minutehand_pipeline.report.lateness import count_late
@@ -12,17 +12,16 @@ ENDED = ("jobs", *STATES)
 UNCOUNTED = {"snoozes": "snoozed", "released": "released"}
 
 
-def ended_by_hour(jobs: DataFrame, objective: float) -> DataFrame:
-    """Return the jobs of each queue and kind that ended in each UTC hour: by state, retried and late ones."""
-    states = [F.count_if(F.col("state") == state).alias(state) for state in STATES]
-    return jobs.groupBy("day", F.date_trunc("hour", "deleted").alias("hour"), "queue", "kind").agg(
+def counted_jobs(objective: float) -> list[Column]:
+    """Return the number of jobs that ended, by state, of retried and of late ones, as aggregates."""
+    return [
         F.count("*").alias("jobs"),
-        *states,
+        *(F.count_if(F.col("state") == state).alias(state) for state in STATES),
         *count_late(objective),
         F.count_if(F.col("attempts") > 0).alias("tried"),
         F.count_if(F.col("attempts") > 1).alias("retried"),
         F.coalesce(F.max("attempts"), F.lit(0)).alias("most"),
-    )
+    ]
 
 
 def counted_attempts() -> list[Column]:

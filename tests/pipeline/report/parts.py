@@ -1,6 +1,7 @@
 """The tables of a report from frames of the lake, without a lake."""
 
 from datetime import date
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -8,13 +9,22 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from minutehand_pipeline.prices import LIST, Prices
-from minutehand_pipeline.report import arrivals, cost, tenants, throughput
-from minutehand_pipeline.report.buckets import histogram
+from minutehand_pipeline.report.arrivals import arrivals_by_minute, work_per_job
 from minutehand_pipeline.report.config import ReportConfig
+from minutehand_pipeline.report.cost import requests
+from minutehand_pipeline.report.counting import (
+    ATTEMPTS,
+    JOBS,
+    by_grouping,
+    count_attempts,
+    count_jobs,
+    histograms,
+)
 from minutehand_pipeline.report.failures import failures_by_day
 from minutehand_pipeline.report.measured import measured_attempts, measured_jobs
 from minutehand_pipeline.report.measuring import PARTS
 from minutehand_pipeline.report.report import make_tables
+from minutehand_pipeline.report.tenants import attribute_waiting, tenants_by_day
 from minutehand_pipeline.report.window import Window
 
 WINDOW = Window(date(2026, 3, 29), date(2026, 3, 31))
@@ -26,19 +36,35 @@ def parts(
     """Return the named parts of jobs and attempts of the lake. The others are empty, which is faster."""
     ran = measured_attempts(attempts)
     ended = measured_jobs(jobs, ran)
-    frames = {
-        "ended": lambda: throughput.ended_by_hour(ended, objective),
-        "histograms": lambda: histogram(ended, "waited", "wait").unionByName(histogram(ran, "ran", "run")),
-        "work": lambda: arrivals.work(ran),
-        "requests": lambda: cost.requests(ran),
-        "arrivals": lambda: arrivals.arrivals_by_minute(ended, ran),
-        "tenants": lambda: tenants.tenants_by_day(ended, ran),
-        "failures": lambda: failures_by_day(ended, ran),
+
+    @cache
+    def of_jobs() -> dict[str, pa.Table]:
+        return by_grouping(count_jobs(ended, objective).toArrow(), JOBS)
+
+    @cache
+    def of_attempts() -> dict[str, pa.Table]:
+        return by_grouping(count_attempts(ran).toArrow(), ATTEMPTS)
+
+    def due() -> pa.Table:
+        means = jobs.sparkSession.createDataFrame(work_per_job(of_jobs()["ended"], of_attempts()["work"]))
+        return arrivals_by_minute(ended, means).toArrow()
+
+    def used() -> pa.Table:
+        others = attribute_waiting(ended, ran).toArrow()
+        return tenants_by_day(of_jobs()["tenants"], of_attempts()["tenants"], others)
+
+    found = {
+        "ended": lambda: of_jobs()["ended"],
+        "histograms": lambda: histograms(of_jobs()["histograms"], of_attempts()["histograms"]),
+        "work": lambda: of_attempts()["work"],
+        "requests": lambda: requests(ran).toArrow(),
+        "arrivals": due,
+        "tenants": used,
+        "failures": lambda: failures_by_day(ended, ran).toArrow(),
     }
-    found = {name: schema.empty_table() for name, schema in PARTS.items()}
-    for name in names:
-        found[name] = frames[name]().select(*PARTS[name].names).toArrow().cast(PARTS[name])
-    return {name: table.to_pandas() for name, table in found.items()}
+    empty = {name: schema.empty_table() for name, schema in PARTS.items()}
+    computed = {name: found[name]().select(PARTS[name].names).cast(PARTS[name]) for name in names}
+    return {name: table.to_pandas() for name, table in (empty | computed).items()}
 
 
 def tables(

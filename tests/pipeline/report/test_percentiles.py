@@ -3,10 +3,12 @@
 from datetime import date
 
 import numpy as np
+import pandas as pd
 import pytest
 from pyspark.sql import SparkSession
 
-from minutehand_pipeline.report.buckets import SHARES, histogram, percentiles
+from minutehand_pipeline.report.buckets import SHARES, bucket, in_bucket, percentiles
+from minutehand_pipeline.report.counting import BUCKET, histograms
 from minutehand_pipeline.report.durations import durations
 
 pytestmark = pytest.mark.spark_floor
@@ -14,13 +16,8 @@ pytestmark = pytest.mark.spark_floor
 
 def test_percentiles_are_at_most_a_hundredth_above_the_exact(spark: SparkSession) -> None:
     waits = np.random.default_rng(5).lognormal(1, 2, 60_000)
-    jobs = spark.createDataFrame(
-        [(date(2026, 3, 29 + n % 3), "default", "email", float(wait)) for n, wait in enumerate(waits)],
-        "day date, queue string, kind string, waited double",
-    )
-    columns = ["day", "what", "queue", "kind", "bucket", "count", "most"]
 
-    rows = durations(histogram(jobs, "waited", "wait").select(*columns).toPandas()).to_dict("records")
+    rows = durations(histogram(spark, list(waits))).to_dict("records")
 
     exact = np.sort(waits)
     assert len(rows) == 3 and {row["count"] for row in rows} == {60_000}
@@ -33,11 +30,15 @@ def test_percentiles_are_at_most_a_hundredth_above_the_exact(spark: SparkSession
 
 def test_few_durations_have_exact_percentiles(spark: SparkSession) -> None:
     waits = [0.0, 1.0, 2.0, 3.0]
-    jobs = spark.createDataFrame(
-        [(date(2026, 3, 31), "default", "email", wait) for wait in waits],
-        "day date, queue string, kind string, waited double",
-    )
 
-    found = percentiles(histogram(jobs, "waited", "wait").toPandas(), ["what"])
+    found = percentiles(histogram(spark, waits), ["what"])
 
     assert found[["count", "p50", "p90", "most"]].values.tolist() == [[4, 1.0, 3.0, 3.0]]
+
+
+def histogram(spark: SparkSession, waits: list[float]) -> pd.DataFrame:
+    """Return the histograms of waits on three days."""
+    rows = [(date(2026, 3, 29 + n % 3), "default", "email", float(wait)) for n, wait in enumerate(waits)]
+    jobs = spark.createDataFrame(rows, "day date, queue string, kind string, waited double")
+    found = jobs.withColumn("bucket", bucket("waited")).groupBy(*BUCKET).agg(*in_bucket("waited")).toArrow()
+    return histograms(found, found.slice(0, 0)).to_pandas()

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
+from bench.page.commands import ReasonError, command_runs
 from bench.page.snapshots import snapshot_runs
 from bench.page.tables import (
     archive_table,
     case_table,
-    command_table,
     cost_table,
     grid_table,
     target_table,
@@ -33,10 +33,6 @@ LINK = "[Performance](docs/performance.md)"
 PLACE = re.compile(r"\{\{ ([\w-]+)((?: [\w.-]+)*) \}\}")
 
 
-class ReasonError(Exception):
-    """A case that is lost, or a missed target, has no explanation."""
-
-
 def page(results: Results) -> str:
     """Return the page. Raise KeyError if a result is missing, and ReasonError if an explanation is."""
     parts: dict[str, Callable[..., str]] = {
@@ -47,7 +43,7 @@ def page(results: Results) -> str:
         "ticks": lambda: tick_table(results),
         "ticks-measured": lambda: results.ticks.commit,
         "archives": lambda: archive_runs(results),
-        "commands": lambda: command_runs(results),
+        "commands": lambda: command_runs(results, _reasons()["commands"]),
         "snapshots": lambda: snapshot_runs(results.snapshots),
         "slower": lambda: slower_cases(results),
         "machine": lambda: ", ".join(f"{name} {value}" for name, value in results.machine.items()),
@@ -82,7 +78,7 @@ def summary(results: Results) -> str:
 
 def slower_cases(results: Results) -> str:
     """Return the lost cases and the missed targets, each with its reason."""
-    reasons = tomllib.loads(REASONS.read_text("utf-8"))
+    reasons = _reasons()
     return (
         "\n".join(_reason(results, reasons, *pair) for pair in to_explain(results.cases))
         or "None in this run."
@@ -101,16 +97,8 @@ def archive_runs(results: Results) -> str:
     )
 
 
-def command_runs(results: Results) -> str:
-    """Return the table of the pipeline's commands, and how it was measured."""
-    commands = results.commands
-    if not commands.lines:
-        return "No results are published yet."
-    return (
-        f"{command_table(results)}\n\nThe processor time adds up all processes. During the measurement, "
-        f"{commands.load:.0f} programs shared the two cores on average, so the time is longer than on an idle machine. "
-        f"The measured commit is of {commands.commit}."
-    )
+def _reasons() -> dict[str, dict[str, str]]:
+    return tomllib.loads(REASONS.read_text("utf-8"))
 
 
 def _reason(results: Results, reasons: dict[str, dict[str, str]], case: str, system: str) -> str:

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from bench import results
+from bench.page.commands import ReasonError, command_runs
 from bench.page.data import IMAGES, PLOTS, digest
 from bench.page.snapshots import snapshot_runs
 from bench.page.targets import COMPARED, TARGETS, to_explain
 from bench.page.titles import SYSTEMS
-from bench.page.write import PAGE, README, ReasonError, archive_runs, command_runs, page, readme, slower_cases
+from bench.page.write import PAGE, README, archive_runs, page, readme, slower_cases
 from bench.queues.cases import CASES
 from bench.queues.systems import LIMITS, OURS
 from bench.results import Archives, Command, Commands, Measurement, Results, Snapshots
@@ -74,11 +75,29 @@ def test_archives_are_shown_with_the_range_of_their_ratios() -> None:
 
 
 def test_commands_are_shown_with_their_targets() -> None:
-    lines = {"report": Command(9.5, 12.0, 0.2, 8), "again": Command(3.0, 2.0)}
-    shown = command_runs(Results(commands=Commands("now", 2.2, lines)))
+    lines = {
+        "report of 1,000 jobs": Command(9.5, 12.0, 0.2, 8),
+        "report of 1,000 jobs, no new day": Command(3.0, 2.0),
+        "report of 2,000 jobs": Command(9.5, 18.0),
+    }
+    shown = command_runs(
+        Results(commands=Commands("now", 2.2, lines)), {"report of 1,000 jobs": "Java starts."}
+    )
 
-    assert "| report | 9.5 s | 12.0 s | 0.2 s | 8 s |\n| again | 3.0 s | 2.0 s |  |  |" in shown
+    assert (
+        "| report of 1,000 jobs | 9.5 s | 12.0 s | 0.2 s | 8 s |\n| report of 1,000 jobs, no new day | 3.0 s"
+        in shown
+    )
     assert "2 programs shared the two cores" in shown
+    assert "2 times the jobs took 1.5 times the processor time (from 1,000 to 2,000)." in shown
+    assert "- **report of 1,000 jobs** misses its target of 8 s. Java starts." in shown
+
+
+def test_command_that_misses_its_target_needs_a_reason() -> None:
+    lines = {"report": Command(9.5, 12.0, 0.2, 8)}
+
+    with pytest.raises(ReasonError, match=r"must explain commands\.'report'"):
+        command_runs(Results(commands=Commands("now", 2.2, lines)), {})
 
 
 def test_snapshots_are_shown_with_the_length_of_their_runs() -> None:

@@ -74,7 +74,9 @@ def test_refused_connection_says_what_to_check(execute):
 
 
 def test_missing_url_says_how_to_set_it(execute):
-    assert "DATABASE_URL is not set" in sentence(execute("ls"), 2)
+    found = sentence(execute("ls"), 2)
+
+    assert "DATABASE_URL is not set" in found and found.endswith("in another terminal: minutehand dev")
 
 
 def test_database_url_is_accepted_before_and_after_the_command(execute, direct_database):

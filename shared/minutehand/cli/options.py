@@ -12,6 +12,7 @@ import click
 from minutehand.cli.kinds import complete_kinds
 from minutehand.database import Database
 from minutehand.database.tenants import TenantDatabase, is_tenant
+from minutehand.errors import ConfigurationError
 from minutehand.schema.migrate import check_schema
 from minutehand.settings import database_url, names_database
 
@@ -118,6 +119,16 @@ def local_run_url() -> str | None:
     return note.read_text()
 
 
+def named_url() -> str:
+    """Return the URL that the environment names; raise ConfigurationError, which says what to do, if it names none."""
+    if not names_database():
+        raise ConfigurationError(
+            "DATABASE_URL is not set, and no local run is active in this folder; set it to the URL of your database, "
+            "or run in another terminal: minutehand dev"
+        )
+    return database_url()
+
+
 def debugging() -> bool:
     """Return whether `--debug` was given."""
     ctx = click.get_current_context(silent=True)
@@ -130,7 +141,7 @@ def open_database(*, checked: bool = True) -> Iterator[Database]:
 
     Unless `checked` is false, raise SchemaError if its schema is not that of this version.
     """
-    database = Database(given_url() or local_run_url() or database_url)
+    database = Database(given_url() or local_run_url() or named_url)
     try:
         if checked:
             check_schema(database)

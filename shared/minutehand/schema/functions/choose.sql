@@ -82,6 +82,9 @@ begin
     if in_turn or found_jobs <> '{}' then
         perform minutehand.remember(streams, opened, found_jobs, scopes, tried, served);
     end if;
+    if in_turn and only_queue is null and room > 0 then
+        perform minutehand.end_turns(streams, taken);
+    end if;
 end
 $$;
 
@@ -181,4 +184,36 @@ begin
      using minutehand.turns t
      where e.queue = any (served) and t.queue = e.queue and e.ends <= t.now;
 end
+$$;
+
+-- Ends the turns of tenants that were visited, because a job of theirs seemed to be able to start, if none did: the next tick visits
+-- tenants with an earlier end before these, and those to whom jobs were given have one. Otherwise, tenants whose groups wait could
+-- precede all others at each tick.
+create or replace function minutehand.end_turns(streams minutehand.stream[], taken uuid[]) returns void
+language sql volatile
+as $$
+    with idle as materialized (
+        select distinct s.queue, s.part, coalesce(t.now, 0) as now
+          from unnest(streams) s
+          left join minutehand.turns t on t.queue = s.queue
+         where not s.whole and s.part <> ''
+           and (s.queue, s.part) not in (select j.queue::text, j.tenant::text from minutehand.jobs_live j where j.id = any (taken))
+    ), known as materialized (
+        select e.queue, e.turn, e.ends
+          from minutehand.turn_ends e
+          join idle i on i.queue = e.queue and i.part = e.turn
+         order by e.queue, e.turn
+           for update of e skip locked
+    ), ended as (
+        update minutehand.turn_ends e
+           set ends = i.now + 2
+          from idle i
+          join known k on k.queue = i.queue and k.turn = i.part
+         where e.queue = i.queue and e.turn = i.part and k.ends <= i.now + 1
+    )
+    insert into minutehand.turn_ends (queue, turn, ends)
+    select i.queue, i.part, i.now + 2
+      from idle i
+     where not exists (select from minutehand.turn_ends e where e.queue = i.queue and e.turn = i.part)
+        on conflict do nothing
 $$;

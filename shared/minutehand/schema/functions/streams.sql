@@ -93,9 +93,9 @@ declare
     closed text[] := '{}';
     passed text[] := '{}';
     most   constant integer := room + minutehand.scan_rows('listed');
-    in_order constant boolean := exists (select from minutehand.controls c where c.in_order and c.queue in ('', in_queue));
     -- How many more tenants may be examined for ordered groups.
-    left_in_order integer := case when in_order then minutehand.scan_rows('in order') else 0 end;
+    left_in_order integer := case when exists (select from minutehand.controls c where c.in_order and c.queue in ('', in_queue))
+                                  then minutehand.scan_rows('in order') else 0 end;
     visit  record;
 begin
     for visit in
@@ -120,12 +120,10 @@ begin
             -- Such a tenant is scanned, but uses up no turn of the others.
             open := minutehand.starts_in_order(in_queue, with_priority, part, floor, moment);
         end if;
-        opened := opened + open::integer;
-        -- Some of these may not start a job. The next tick goes on behind them, so that they do not precede all others forever.
-        last := last or in_order and opened = room;
         if visit.open or last then
             return next;
         end if;
+        opened := opened + open::integer;
         if visit.due and not visit.open and visit.seen is null then
             closed := closed || part;
         elsif visit.due and not visit.open then

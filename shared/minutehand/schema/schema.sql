@@ -1296,6 +1296,9 @@ begin
     if in_turn or found_jobs <> '{}' then
         perform minutehand.remember(streams, opened, found_jobs, scopes, tried, served);
     end if;
+    if in_turn and only_queue is null and room > 0 then
+        perform minutehand.end_turns(streams, taken);
+    end if;
 end
 $$;
 
@@ -2197,6 +2200,35 @@ begin
     execute format('drop table if exists minutehand.%I', minutehand.staged_name(of_run));
     delete from minutehand.load_runs where run = of_run;
 end
+$$;
+
+CREATE FUNCTION minutehand.end_turns(streams minutehand.stream[], taken uuid[]) RETURNS void
+    LANGUAGE sql
+    AS $$
+    with idle as materialized (
+        select distinct s.queue, s.part, coalesce(t.now, 0) as now
+          from unnest(streams) s
+          left join minutehand.turns t on t.queue = s.queue
+         where not s.whole and s.part <> ''
+           and (s.queue, s.part) not in (select j.queue::text, j.tenant::text from minutehand.jobs_live j where j.id = any (taken))
+    ), known as materialized (
+        select e.queue, e.turn, e.ends
+          from minutehand.turn_ends e
+          join idle i on i.queue = e.queue and i.part = e.turn
+         order by e.queue, e.turn
+           for update of e skip locked
+    ), ended as (
+        update minutehand.turn_ends e
+           set ends = i.now + 2
+          from idle i
+          join known k on k.queue = i.queue and k.turn = i.part
+         where e.queue = i.queue and e.turn = i.part and k.ends <= i.now + 1
+    )
+    insert into minutehand.turn_ends (queue, turn, ends)
+    select i.queue, i.part, i.now + 2
+      from idle i
+     where not exists (select from minutehand.turn_ends e where e.queue = i.queue and e.turn = i.part)
+        on conflict do nothing
 $$;
 
 CREATE FUNCTION minutehand.end_waits() RETURNS trigger
@@ -5633,9 +5665,9 @@ declare
     closed text[] := '{}';
     passed text[] := '{}';
     most   constant integer := room + minutehand.scan_rows('listed');
-    in_order constant boolean := exists (select from minutehand.controls c where c.in_order and c.queue in ('', in_queue));
     -- How many more tenants may be examined for ordered groups.
-    left_in_order integer := case when in_order then minutehand.scan_rows('in order') else 0 end;
+    left_in_order integer := case when exists (select from minutehand.controls c where c.in_order and c.queue in ('', in_queue))
+                                  then minutehand.scan_rows('in order') else 0 end;
     visit  record;
 begin
     for visit in
@@ -5660,12 +5692,10 @@ begin
             -- Such a tenant is scanned, but uses up no turn of the others.
             open := minutehand.starts_in_order(in_queue, with_priority, part, floor, moment);
         end if;
-        opened := opened + open::integer;
-        -- Some of these may not start a job. The next tick goes on behind them, so that they do not precede all others forever.
-        last := last or in_order and opened = room;
         if visit.open or last then
             return next;
         end if;
+        opened := opened + open::integer;
         if visit.due and not visit.open and visit.seen is null then
             closed := closed || part;
         elsif visit.due and not visit.open then
@@ -7276,6 +7306,8 @@ GRANT ALL ON FUNCTION minutehand.end_dead_loads() TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.end_load(of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.end_load(of_run uuid) TO minutehand_operator;
+
+REVOKE ALL ON FUNCTION minutehand.end_turns(streams minutehand.stream[], taken uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.end_waits() FROM PUBLIC;
 

@@ -61,6 +61,6 @@ def missed(lines: Mapping[str, Command], reasons: Mapping[str, str]) -> str:
 def _measured(commands: Commands) -> str:
     return (
         f"The processor time adds up all processes. During the measurement, {commands.load:.0f} programs shared the "
-        "two cores on average, so the time is longer than on an idle machine. "
+        "two cores on average, so the time is longer than on an idle machine. Compare processor times. "
         f"The measured commit is of {commands.commit}."
     )

@@ -42,16 +42,18 @@ def handle(job: Job, handlers: Handlers, context: Context | None = None) -> Outc
 
     `context` is that of this attempt alone; by default it is a copy of the current one.
     """
+    # Context variables that a handler sets are those of this attempt.
+    variables = copy_context() if context is None else context
     try:
         with time_limit(job.lease):
-            # Context variables that a handler sets are those of this attempt.
-            result = (context or copy_context()).run(_result, job, handlers.find(job.kind))
+            result = variables.run(_result, job, handlers.find(job.kind))
     except BaseException as error:
         _close_open_transaction(job, error)
         if isinstance(error, Interrupted):
             raise
-        # SystemExit, CancelledError and GeneratorExit included: they end the handler, not the worker.
-        return failed(job, error)
+        # SystemExit, CancelledError and GeneratorExit included: they end the handler, not the worker. What is logged
+        # has the job's trace.
+        return variables.run(failed, job, error)
     if job.lease.database.in_transaction:
         _close_open_transaction(job)
     return DONE if result is None and job.finished is None else returned(job, result)

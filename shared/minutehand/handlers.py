@@ -101,7 +101,7 @@ class Handler:
     @cached_property
     def _is_alone(self) -> bool:
         """Whether this is a function that is not async, without middleware and context."""
-        return not (self.is_async or self.around.middleware or self.around.context)
+        return not (self.is_async or self.around.middleware) and self.around.context is None
 
     @property
     def _takes_encrypted(self) -> bool:

@@ -145,7 +145,9 @@ class WaitingLeases:
             return
         if (ends := self._ends) is None:
             self._ends = ends = [
-                (lease.holds_until, number, lease) for number, lease in enumerate(self._left)
+                (lease.holds_until, number, lease)
+                # A copy made in one step, because the event loop may discard leases meanwhile.
+                for number, lease in enumerate(tuple(self._left))
             ]
             heapify(ends)
         ending = [(number, lease) for number, lease in _pop_before(ends, end) if lease in self._left]

@@ -13,6 +13,7 @@ import minutehand.local.errors
 from minutehand import Cancel, Fail, MinutehandError, RetryAfter
 from minutehand.attempts.in_turn import run_jobs
 from minutehand.handlers import HandlerTable
+from minutehand.tracing.context import current
 from tests.queue.stage import LONG, Queue
 
 MARK = "mark-4711"
@@ -109,6 +110,24 @@ def test_redacted_error_is_an_id_in_the_row_and_full_in_the_log(
     assert record.getMessage() == f"unknown error: {match[1]}"
     assert MARK in caplog.text
     assert MARK not in str(direct_queue.sql("select * from minutehand.jobs, minutehand.attempts"))
+
+
+def test_error_is_logged_in_the_trace_of_its_job(
+    direct_queue: Queue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where nothing gets the events, too."""
+    monkeypatch.setattr("minutehand.events.hooks._hooks", {})
+    monkeypatch.setenv("MINUTEHAND_REDACT_ERRORS", "1")
+    ids: list[str] = []
+
+    def note(_: logging.LogRecord) -> bool:
+        ids.append(current().correlation)
+        return True
+
+    caplog.handler.addFilter(note)
+    direct_queue.attempt(breaks, headers={"correlation-id": "request-1"})
+
+    assert ids == ["request-1"]
 
 
 @pytest.mark.parametrize(

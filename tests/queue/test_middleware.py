@@ -148,6 +148,17 @@ def test_context_without_enter_is_passed_unchanged(direct_queue: Queue) -> None:
     assert [list(each) for each in made] == [["job"]]
 
 
+def test_empty_container_may_be_the_context_factory(direct_queue: Queue) -> None:
+    class Clients(dict[str, str]):
+        def __call__(self, job: Job) -> str:
+            return f"client of {job.kind}"
+
+    job_id = direct_queue.enqueue()
+    work(direct_queue, table(lambda job: job.context, context=Clients()))
+
+    assert direct_queue.row(job_id).result == "client of echo"
+
+
 def test_failing_context_fails_the_attempt(direct_queue: Queue) -> None:
     def context(_: Job) -> Any:
         raise ConnectionError("the CRM is away")

@@ -66,7 +66,7 @@ class Chunk:
     def close(self) -> None:
         """Forget the jobs, which refer to this chunk. Otherwise only the garbage collector would free them.
 
-        It would look at all objects of several chunks, which took a quarter of a worker's time.
+        It would look at all objects of several chunks, which took a fifth of a worker's time.
         """
         self.jobs, self._finishes = (), {}
         del self._emit_event, self._write, self._record

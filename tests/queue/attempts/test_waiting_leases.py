@@ -1,11 +1,12 @@
 """Claims of jobs that wait for their turn are extended together, when they need it."""
 
 from datetime import timedelta
+from time import monotonic
 
 import pytest
 
 from minutehand import Job
-from minutehand.lease import WaitingLeases
+from minutehand.lease import Lease, WaitingLeases
 from tests.queue.stage import LEASE, Queue
 
 HOUR = timedelta(hours=1).total_seconds()
@@ -72,3 +73,21 @@ def test_lost_claim_is_found_at_its_start(
     waiting.hold(HOUR)
 
     assert [job.lease.start() for job in jobs] == [True, False, True]
+
+
+def test_leases_may_be_discarded_while_others_are_extended(jobs: list[Job]) -> None:
+    """As by the event loop, in which a job starts while the database's thread extends the others."""
+    chunk: list[WaitingLeases] = []
+
+    class Slow(Lease):
+        @property
+        def holds_until(self) -> float:
+            for each in chunk:
+                each.discard(jobs[0].lease)
+            return super().holds_until
+
+    leases = WaitingLeases([jobs[0].lease, *(Slow(**vars(job.lease)) for job in jobs[1:])])
+    chunk.append(leases)
+    leases.hold(HOUR)
+
+    assert leases.first_end > monotonic() + HOUR

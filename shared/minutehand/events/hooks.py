@@ -118,8 +118,12 @@ def load() -> None:
 
 def call(event: Event) -> None:
     """Call an event's hooks in the order of registration, those of its name before those of all events."""
-    if not has_hooks():
-        return
+    load()
+    call_registered(event)
+
+
+def call_registered(event: Event) -> None:
+    """Do what `call` does, after `load`. A worker does not read the settings for each event."""
     for function in [*_hooks.get(event.name, ()), *_hooks.get("*", ())]:
         try:
             function(event)

@@ -74,7 +74,7 @@ class EventBuffer:
     def __call__(self, event: Event) -> None:
         """Take an event. After the end of an attempt, send events that have waited for a second."""
         self._hook(event)
-        hooks.call(event)
+        hooks.call_registered(event)
         if self._to:
             self._waiting.append(event)
         late = monotonic() - self._sent > BUFFER_SECONDS

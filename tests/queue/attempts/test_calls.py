@@ -13,11 +13,14 @@ import pytest
 from minutehand.attempts.in_turn import run_jobs
 from minutehand.database.preparing import USES
 from minutehand.handlers import HandlerTable
+from minutehand.model.event import Event, Hook, ignore
 from tests.queue.stage import Queue
 
 # Calls for each job of a chunk of 100, from its row to its outcome. An attempt of a job that runs alone takes more,
 # because a chunk has calls of its own.
 MOST_CALLS = 64
+# With a hook, as in the worker function and in `minutehand work`: two events of each job.
+MOST_CALLS_WITH_HOOK = 90
 MOST_CALLS_ALONE = 355
 
 
@@ -45,14 +48,14 @@ def count_calls(call: Callable[[], Any]) -> Counter[str]:
     return calls
 
 
-def calls_of_chunk(queue: Queue, jobs: int) -> Counter[str]:
+def calls_of_chunk(queue: Queue, jobs: int, hook: Hook = ignore) -> Counter[str]:
     """Take and run jobs together, and count the calls."""
     for number in range(jobs):
         queue.enqueue(payload={"n": number})
     handlers = HandlerTable({"echo": lambda payload: None})
 
     def run() -> None:
-        finishes = run_jobs(queue.take(jobs), handlers, lambda: False)
+        finishes = run_jobs(queue.take(jobs), handlers, lambda: False, hook=hook)
         assert [each.ending for each in finishes] == ["done"] * jobs
 
     return count_calls(run)
@@ -71,6 +74,14 @@ def test_calls_of_a_job_do_not_grow_with_the_chunk(warm: Queue) -> None:
 
     assert large.total() <= 2 * small.total(), (large - small).most_common(10)
     assert large.total() / 100 <= MOST_CALLS, (large.total(), large.most_common(10))
+
+
+def test_hook_adds_few_calls(warm: Queue) -> None:
+    events: list[Event] = []
+    calls = calls_of_chunk(warm, 100, events.append)
+
+    assert len(events) == 200
+    assert calls.total() / 100 <= MOST_CALLS_WITH_HOOK, (calls.total(), calls.most_common(10))
 
 
 def test_job_that_runs_alone_takes_few_calls(warm: Queue) -> None:

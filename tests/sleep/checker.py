@@ -15,6 +15,9 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 # The next full minute, the five seconds within which no alarm of the next minute is requested, and the start of Lambda.
 ON_TIME = timedelta(seconds=60 + 5 + 3)
 
+# A function takes longer to start, so that an alarm may fire this much before its job is due.
+EARLY = timedelta(milliseconds=100)
+
 
 def full(time: datetime) -> datetime:
     """Return the first full minute at or after a time."""
@@ -34,14 +37,15 @@ class Ledger:
     def plan(self, time: datetime, now: datetime) -> None:
         """Note that work is wanted at a time, whatever becomes of it."""
         needed = max(time, now)
-        self.planned |= {full(needed), full(max(needed, now + timedelta(seconds=5)))}
+        self.planned |= {full(needed), full(needed - EARLY), full(max(needed, now + timedelta(seconds=5)))}
 
     def wanted(self, queue: str, job: UUID, visible: datetime) -> datetime:
         """Return when a job could have started: due, committed and not paused."""
         wanted = max(visible, self.committed.get(job, visible))
         for name, begin, end in self.pauses:
-            # A pause may begin between the time of a job and its tick.
-            if name == queue and begin <= wanted + ON_TIME and wanted < end:
+            # A pause may begin between the time of a job and its tick, which is late if its alarm was lost.
+            late = any(wanted < minute <= begin for minute in self.lost)
+            if name == queue and wanted < end and (late or begin <= wanted + ON_TIME):
                 wanted = end
         return wanted
 
@@ -71,6 +75,7 @@ class Checker:
     lateness: list[float] = field(default_factory=list)
     late: list["Late"] = field(default_factory=list)
     previous: datetime = LONG_AGO
+    reason: str = ""
     ticks: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -92,6 +97,13 @@ class Checker:
             if row[1] not in paused
         ]
 
+    def visible(self, jobs: list[UUID]) -> list[datetime]:
+        """Return when offers or leases of jobs end."""
+        found = self._connection.execute(
+            "select visible from minutehand.jobs_live where id = any (%s)", [jobs]
+        )
+        return [row[0] for row in found]
+
     def tick(self, now: datetime, name: str, paused: set[str], *, watched: bool) -> None:
         """Note a tick before it begins, and its reason."""
         due = self.due(now, paused)
@@ -101,7 +113,8 @@ class Checker:
             if now - wanted > ON_TIME:
                 self.late.append(Late(job, visible, wanted, self.previous, now))
         self.previous = now
-        self._note(now, self._reason(now, name, due=bool(due), watched=watched))
+        self.reason = self._reason(now, name, due=bool(due), watched=watched)
+        self._note(now, self.reason)
 
     def work(self, now: datetime) -> None:
         """Note an invocation of a worker."""

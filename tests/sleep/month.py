@@ -24,7 +24,7 @@ from minutehand.testing.statements import run
 from minutehand.tick import tick
 from minutehand.waking import sleep
 from tests.sleep import races
-from tests.sleep.checker import Checker, Ledger
+from tests.sleep.checker import MINUTE, Checker, Ledger
 from tests.sleep.event_bridge import EventBridge
 
 SWEEP = timedelta(hours=6)
@@ -65,7 +65,7 @@ class Month:
         self._visits: Counter[UUID] = Counter()
         self._seen: set[str] = set()
         self._watched = False
-        self.log: deque[tuple[Any, ...]] = deque(maxlen=60)
+        self.log: deque[tuple[Any, ...]] = deque(maxlen=2000)
         self._heap: list[tuple[datetime, int, Callable[[], object]]] = []
         self._count = 0
 
@@ -133,7 +133,10 @@ class Month:
         count = len(self.checker.late)
         self.checker.tick(self.now, name, self.paused, watched=self._watched)
         if any(not each.is_excused(self.ledger.lost) for each in self.checker.late[count:]):
-            print(self.checker.late[-1], *self.log, sep="\n   ")
+            late = self.checker.late[-1]
+            print(late, *(entry for entry in self.log if entry[0] > late.visible - 3 * MINUTE), sep="\n   ")
+        elif self.checker.reason == "unexplained":
+            print("unexplained", *list(self.log)[-60:], sep="\n   ")
         self._watched = self.writers > 0
         invoker = RecordingInvoker()
         with sleep.invocation(self.dispatcher, ticks=True):
@@ -142,6 +145,7 @@ class Month:
             fate = self.random.random()
             if fate < 0.02:
                 self.happened["invocation lost"] += 1
+                self._plan_end(event)
             elif fate < 0.04:
                 self.soon(0.1, 2, lambda event=event: self._die(event))  # type: ignore[misc]
             else:
@@ -153,7 +157,16 @@ class Month:
         self.checker.work(self.now)
         offers = parse(event).offers
         claim(self.worker, offers, LEASE, GRACE)
+        self._plan_end(event)
         self.worker.disconnect()
+
+    def _plan_end(self, event: dict[str, Any]) -> None:
+        """Note when the offers or leases of lost work end.
+
+        The tick that made the offers requests the one at their end, and another one may come first.
+        """
+        for time in self.checker.visible([offer.id for offer in parse(event).offers]):
+            self.ledger.plan(time, self.now)
 
     def _work(self, event: dict[str, Any]) -> None:
         self.checker.work(self.now)

@@ -132,6 +132,7 @@ def paused(month: "Month") -> None:
             controls.resume(month.user, queue="mail")
         month.paused.discard("mail")
         month.ledger.pauses.append(("mail", begin, month.now))
+        month.log.append((month.now, "resumed"))
         month.ledger.plan(month.now, month.now)
 
     month.at(begin + (end - begin) * month.random.random() if resumes else end, resume)

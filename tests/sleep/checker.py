@@ -32,7 +32,8 @@ class Ledger:
     planned: set[datetime] = field(default_factory=set)
     committed: dict[UUID, datetime] = field(default_factory=dict)
     lost: list[datetime] = field(default_factory=list)
-    pauses: list[tuple[str, datetime, datetime]] = field(default_factory=list)
+    # The queue, the begin and the end, and the last tick before the begin.
+    pauses: list[tuple[str, datetime, datetime, datetime]] = field(default_factory=list)
 
     def plan(self, time: datetime, now: datetime) -> None:
         """Note that work is wanted at a time, whatever becomes of it."""
@@ -42,9 +43,9 @@ class Ledger:
     def wanted(self, queue: str, job: UUID, visible: datetime) -> datetime:
         """Return when a job could have started: due, committed and not paused."""
         wanted = max(visible, self.committed.get(job, visible))
-        for name, begin, end in self.pauses:
-            # A pause may begin between the time of a job and its tick, which is late if its alarm was lost.
-            late = any(wanted < minute <= begin for minute in self.lost)
+        for name, begin, end, previous in self.pauses:
+            # A pause may begin between the time of a job and its tick, which is late if an alarm was lost.
+            late = any(previous < minute <= begin for minute in self.lost)
             if name == queue and wanted < end and (late or begin <= wanted + ON_TIME):
                 wanted = end
         return wanted
@@ -130,7 +131,10 @@ class Checker:
             return "planned"
         if watched:
             return "open transaction"
-        return "watch" if name.startswith("watch") else "unexplained"
+        if name.startswith("watch"):
+            return "watch"
+        # A second tick in a minute, such as that of an alarm beside a watch, wakes no database.
+        return self.touched.get(minute.astimezone(UTC), "unexplained")
 
     def _note(self, now: datetime, reason: str) -> None:
         self.ticks[reason] += 1

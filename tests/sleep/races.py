@@ -120,7 +120,7 @@ def paused(month: "Month") -> None:
     """A queue is paused for up to two hours, and resumed or left to its time."""
     if month.paused:
         return
-    begin = month.now
+    begin, previous = month.now, month.checker.previous
     end = begin + timedelta(seconds=month.random.uniform(30, 7200))
     controls.pause(month.user, queue="mail", until=end)
     month.paused.add("mail")
@@ -131,7 +131,7 @@ def paused(month: "Month") -> None:
         if resumes:
             controls.resume(month.user, queue="mail")
         month.paused.discard("mail")
-        month.ledger.pauses.append(("mail", begin, month.now))
+        month.ledger.pauses.append(("mail", begin, month.now, previous))
         month.log.append((month.now, "resumed"))
         month.ledger.plan(month.now, month.now)
 

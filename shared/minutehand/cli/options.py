@@ -75,6 +75,18 @@ def output_option(*forms: str) -> Callable[[Decorated], Decorated]:
     )
 
 
+def limit_option(items: str, default: int, most: int | None = 1000) -> Callable[[Decorated], Decorated]:
+    """Add `-n`, the maximum number of `items` to show, from 1 to `most`."""
+    return click.option(
+        "-n",
+        "--limit",
+        type=click.IntRange(1, most),
+        default=default,
+        show_default=True,
+        help=f"At most this many {items}.",
+    )
+
+
 def filter_options(states: tuple[str, ...]) -> Callable[[Decorated], Decorated]:
     """Add the filters that select jobs."""
 

@@ -27,7 +27,8 @@ def serve_database(console: Console) -> Iterator[str]:
     with lock_home(HOME):
         # A killed run may have left a server behind.
         postgres.stop(HOME)
-        console.print("Postgres    starting ...", end="\r")
+        if console.is_terminal:
+            console.print("Postgres    starting ...", end="\r")
         server = postgres.start(HOME)
         note = HOME / "url"
         try:

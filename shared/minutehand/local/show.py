@@ -106,7 +106,10 @@ class Show:
             return f"attempt {line['attempt']}" + (f", due {_ago(late)}" if line["attempt"] == 1 else "")
         ran = f"after {took(timedelta(milliseconds=line['ran_ms']))}" if "ran_ms" in line else ""
         cause = (self._find_cause(line["job"]) or line["error_type"]) if "error_type" in line else ""
-        return ": ".join(filter(None, [ran, cause])) + _next_attempt(line)
+        if again := _next_attempt(line):
+            # The sentence goes on.
+            cause = cause.rstrip(".")
+        return ": ".join(filter(None, [ran, cause])) + again
 
     def reloaded(self, files: list[str]) -> None:
         """Print that the code of these files is loaded again."""

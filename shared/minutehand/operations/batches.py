@@ -28,8 +28,9 @@ async def cancel_batch(
     """Cancel the upcoming jobs of a batch and of those nested in it, and yield a Change for each.
 
     With `running`, running jobs are asked to stop. At most `limit` jobs are tried; without `running`, running jobs do
-    not count towards it and are skipped. The batch ends with the last job. Nested batches that are open are closed: one
-    that its program left open would keep this batch from ending. Raises NotFoundError if the batch does not exist.
+    not count towards it and are skipped. The batch ends with the last job. Up to 1,000 nested batches that are open
+    are closed: one that its program left open would keep this batch from ending. Raises NotFoundError if the batch
+    does not exist.
     """
     # Otherwise a repeated call would find the same running jobs again.
     found = {"running": running or limit is None}

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 
 import psutil
 
@@ -121,11 +121,3 @@ def kill_tree(pid: int, *, itself: bool) -> None:
                 each.kill()
     if itself:
         os.kill(pid, signal.SIGKILL)
-
-
-def wait_until(true: object, what: str) -> None:
-    deadline = monotonic() + SECONDS
-    while not true():  # type: ignore[operator]
-        if monotonic() > deadline:
-            raise TimeoutError(f"timed out waiting until {what}")
-        sleep(0.02)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from bench.server import fresh
-from tests.pipeline.kills.runs import wait_until
+from tests.pipeline.load.gates import until
 
 NAME = "minutehand_bench_kills"
 # By table of the lake: the rows that it must have, and the same columns in the lake. Personal payloads stay out of it.
@@ -88,7 +88,7 @@ class World:
 
     def settle(self) -> None:
         """Wait until killed processes have left the database."""
-        wait_until(lambda: self.sql(OTHERS) == [(0,)], "the sessions of killed processes have ended")
+        until(lambda: self.sql(OTHERS) == [(0,)], "the sessions of killed processes have ended")
 
     def expected(self) -> dict[str, pa.Table]:
         """Return the rows of the database, as the lake must have them."""

@@ -6,7 +6,13 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.ids import GivenId, full_job_id
-from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
+from minutehand.cli.options import (
+    connection_options,
+    limit_option,
+    open_database,
+    output_option,
+    tenant_option,
+)
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.values import full_id, job_id
 from minutehand.model.stored import dump
@@ -17,14 +23,7 @@ from minutehand.operations.audit import Entry, list_audit
 @click.option("--job", type=job_id, help="Only changes to this job.")
 @click.option("--actor", help="Only changes by this actor.")
 @click.option("--verb", help="Only this change: cancel, pause, edit ...")
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(1, 1000),
-    default=50,
-    show_default=True,
-    help="At most this many entries.",
-)
+@limit_option("entries", 50)
 @click.option("--before", type=full_id, metavar="ENTRY_ID", help="Continue after the last entry of a page.")
 @output_option("table", "json")
 @tenant_option

@@ -9,7 +9,7 @@ import click
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.costs.month import parse_month
-from minutehand.costs.of_month import report_month
+from minutehand.costs.monthly_report import report_month
 from minutehand.costs.prices import SHIPPED, Prices, read_prices
 from minutehand.costs.report import MODES, Mode, Report
 

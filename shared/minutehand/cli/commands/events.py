@@ -11,7 +11,13 @@ from minutehand.cli import text
 from minutehand.cli.exits import INTERRUPTED, OK
 from minutehand.cli.ids import GivenId, full_job_id
 from minutehand.cli.kinds import complete_kinds
-from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
+from minutehand.cli.options import (
+    connection_options,
+    limit_option,
+    open_database,
+    output_option,
+    tenant_option,
+)
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.values import job_id
 from minutehand.database import Database
@@ -32,14 +38,7 @@ LIMIT = 1000
 @click.option("--queue", help="Only events in this queue.")
 @click.option("--kind", shell_complete=complete_kinds, help="Only events of this kind.")
 @click.option("--job", type=job_id, help="Only events of this job.")
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(1, 1000),
-    default=50,
-    show_default=True,
-    help="At most this many events.",
-)
+@limit_option("events", 50)
 @click.option("--follow", is_flag=True, help="Show new events until Ctrl-C.")
 @output_option("table", "json")
 @tenant_option

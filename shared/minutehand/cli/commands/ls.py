@@ -11,6 +11,7 @@ from minutehand.cli.listing import lines_of, pages
 from minutehand.cli.options import (
     connection_options,
     filter_options,
+    limit_option,
     open_database,
     output_option,
     tenant_option,
@@ -47,9 +48,7 @@ WINDOW = ("since", "until", "finished_since", "finished_until")
 @click.option("--finished-until", metavar="WHEN", help="Only jobs that finished before then.")
 @click.option("--result-dropped", is_flag=True, help="Only done jobs whose result could not be stored.")
 @tz_option
-@click.option(
-    "-n", "--limit", type=click.IntRange(1), default=50, show_default=True, help="At most this many jobs."
-)
+@limit_option("jobs", 50, None)
 @click.option("--before", type=job_id, help="Continue after this job, the last of a page.")
 @click.option("--after", type=job_id, help="Show the page before this job, the first of a page.")
 @click.option("--last", is_flag=True, help="Show the last page: the oldest jobs.")

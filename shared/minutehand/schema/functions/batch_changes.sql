@@ -25,7 +25,7 @@ as $$
      limit 1000
 $$;
 
--- Cancels up to `max_jobs` upcoming jobs of a batch and of those nested in it, closes the nested ones that are open, with audit
+-- Cancels up to `max_jobs` upcoming jobs of a batch and of those nested in it, closes up to 1000 nested ones that are open, with audit
 -- entries, and returns the number of jobs.
 --
 --   select minutehand.cancel_batch(batch, 'wrong month');

@@ -8,7 +8,13 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.ids import GivenId, full_batch_id
-from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
+from minutehand.cli.options import (
+    connection_options,
+    limit_option,
+    open_database,
+    output_option,
+    tenant_option,
+)
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.values import batch_id
 from minutehand.queries.batches import BatchRow, get_batch, list_batches
@@ -19,14 +25,7 @@ HEADERS = ["id", "name", "state", *COUNTS, "created", "tenant"]
 
 
 @click.command()
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(1, 1000),
-    default=50,
-    show_default=True,
-    help="At most this many batches.",
-)
+@limit_option("batches", 50)
 @output_option("table", "json", "ids")
 @tenant_option
 @connection_options

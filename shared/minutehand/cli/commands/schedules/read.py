@@ -9,7 +9,13 @@ import click
 
 from minutehand import schedules as library
 from minutehand.cli import text
-from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
+from minutehand.cli.options import (
+    connection_options,
+    limit_option,
+    open_database,
+    output_option,
+    tenant_option,
+)
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.paging import all_pages
 from minutehand.model.new_job import shown_options
@@ -41,14 +47,7 @@ def ls(source: str | None, form: str) -> None:
 
 @click.command()
 @click.argument("name")
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(1, 1000),
-    default=10,
-    show_default=True,
-    help="At most this many past occurrences.",
-)
+@limit_option("past occurrences", 10)
 @output_option("table", "json")
 @tenant_option
 @connection_options
@@ -68,14 +67,7 @@ def show(name: str, limit: int, form: str) -> None:
 @click.command()
 @click.argument("every")
 @click.option("--zone", help="Time zone of the schedule.  [UTC]")
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(1, 1000),
-    default=10,
-    show_default=True,
-    help="At most this many occurrences.",
-)
+@limit_option("occurrences", 10)
 @output_option("table", "json")
 def preview(every: str, zone: str | None, limit: int, form: str) -> None:
     """Show the next occurrences of EVERY in local time and UTC. Needs no database."""

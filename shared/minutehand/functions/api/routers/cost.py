@@ -5,7 +5,7 @@ from typing import Annotated, cast
 from fastapi import Query
 
 from minutehand.costs.month import parse_month
-from minutehand.costs.of_month import report_month
+from minutehand.costs.monthly_report import report_month
 from minutehand.costs.prices import read_prices
 from minutehand.costs.report import Mode
 from minutehand.errors import ConfigurationError, InvalidJobError

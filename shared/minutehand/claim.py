@@ -1,7 +1,7 @@
 """Claim: exchange offered acks for claims, or take due jobs without an offer."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from operator import itemgetter
 
@@ -85,6 +85,8 @@ class Taker:
     lease: timedelta
     grace: timedelta
     worker: Worker = UNNAMED
+    # Whether spans are recorded; the setting is not read for each take.
+    traced: bool = field(default_factory=spans.are_recorded)
     _ahead: Ahead | None = None
     _queue: str = ""
 
@@ -94,7 +96,7 @@ class Taker:
         There is none if the next queue is not known, or if spans are recorded, which report each take.
         """
         queue = self.turns.next()
-        if queue is None or self._ahead is not None or spans.are_recorded():
+        if queue is None or self._ahead is not None or self.traced:
             return None
         limits = {"limit": self.limit, "lease": self.lease, "grace": self.grace}
         self._ahead, self._queue = Ahead("take", {"queue": queue, **limits, **ANY_TIME_AND_SLOT}), queue

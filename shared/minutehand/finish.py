@@ -58,6 +58,8 @@ def finish_all(
     coming = {place for place, each in enumerate(ended) if type(each[1]) is not Done and _comes_back(*each)}
     for back in (False, True):
         chosen = [place for place in places if (place in coming) is back]
+        if not chosen:
+            continue
         try:
             finishes = _write_together([ended[place] for place in chosen], back, ahead)
         except MinutehandError:
@@ -80,7 +82,7 @@ def _write_together(
     ended: Sequence[tuple[Claim, Outcome]], back: bool, ahead: Ahead | None
 ) -> list[Finish] | None:
     """Write outcomes by one statement; return None if there is only one, and no statement to run with it."""
-    if len(ended) < 2 and (back or ahead is None or not ended):
+    if len(ended) == 1 and (back or ahead is None):
         return None
     writes = [
         Write(claim, "done") if outcome is DONE else _write_of(claim, outcome) for claim, outcome in ended

@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from math import inf
 from threading import Event as Flag
 
+from minutehand.attempts.chunk import Chunk
 from minutehand.attempts.group import Group
-from minutehand.attempts.in_turn import run_jobs
+from minutehand.attempts.in_turn import run_chunk, run_jobs
 from minutehand.attempts.time_limit import time_limits
 from minutehand.calling import unawaited
 from minutehand.claim import Taker
@@ -62,21 +64,23 @@ def work(
         Group() as group,
         _releasing(taker, handlers),
     ):
-        events = EventBuffer(database, hook, inf)
+        chunk_of = partial(
+            Chunk,
+            handlers=handlers,
+            stopping=stop.is_set,
+            end=inf,
+            events=EventBuffer(database, hook, inf),
+            group=group,
+            # Jobs that were taken must not wait for maintenance.
+            ahead=lambda: None if maintenance.is_due else taker.ahead(),
+            found={},
+            traced=taker.traced,
+        )
         while not stop.is_set():
             if report := maintenance.run(database):
                 _measure(database, report.figures())
             jobs = taker.take()
-            finishes = run_jobs(
-                jobs,
-                handlers,
-                stop.is_set,
-                concurrency=concurrency,
-                # Jobs that were taken must not wait for maintenance.
-                ahead=lambda: None if maintenance.is_due else taker.ahead(),
-                group=group,
-                events=events,
-            )
+            finishes = run_chunk(chunk_of(jobs), concurrency) if jobs else []
             if jobs and hooks.are_registered_for_figures():
                 hooks.call_with_figures({"taken": len(finishes)})
             handled += sum(finish.ending not in ("released", "lost") for finish in finishes)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from math import inf
 from time import monotonic
 from typing import Any
@@ -36,10 +36,13 @@ class Chunk:
         events: EventBuffer,
         group: Group,
         ahead: Callable[[], Ahead | None] = lambda: None,
+        found: dict[str, Handler] | None = None,
+        traced: bool | None = None,
     ) -> None:
         """Take over the claims; nothing runs yet. `ahead` returns what to run with the last write of outcomes.
 
-        The group must be empty.
+        The group must be empty. A worker of many chunks passes the handlers that it has `found`, to which new ones are
+        added, and whether spans are recorded.
         """
         self.jobs, self._handlers, self._events, self._end = jobs, handlers, events, end
         self._database = jobs[0].database
@@ -48,15 +51,17 @@ class Chunk:
         self._waiting = WaitingLeases([job.lease for job in jobs])
         self._running: set[Job] = set()
         self._group = group
-        self._traced = spans.are_recorded()
+        # Whether spans are recorded.
+        self.is_traced = spans.are_recorded() if traced is None else traced
         # The caller may roll back at any time, and a span reports how the outcome was written.
-        self._at_once = self._traced or self._database.borrowed
+        self._at_once = self.is_traced or self._database.borrowed
         self._finishes: dict[Job, Finish] = {}
-        self._found: dict[str, Handler] = {}
+        self._found = {} if found is None else found
         # The seconds of the longest attempt that has ended.
         self._longest: float | None = None
         # Bound once, and not for each job.
-        self._emit_event, self._write, self._record = self._emit, self.write, self._ended
+        self._emit_event, self._write = self._emit, self.write
+        self._record, self._record_in_trace = self._ended, self._ended_in_trace
 
     @property
     def finishes(self) -> list[Finish]:
@@ -64,12 +69,13 @@ class Chunk:
         return [self._finishes[job] for job in self.jobs]
 
     def close(self) -> None:
-        """Forget the jobs, which refer to this chunk. Otherwise only the garbage collector would free them.
+        """Send the events, and forget the jobs, which refer to this chunk and only the collector would free.
 
         It would look at all objects of several chunks, which took a fifth of a worker's time.
         """
+        self._events.send()
         self.jobs, self._finishes = (), {}
-        del self._emit_event, self._write, self._record
+        del self._emit_event, self._write, self._record, self._record_in_trace
 
     def ended(self, job: Job) -> bool:
         """Whether the attempt has ended, or the job was released."""
@@ -84,13 +90,15 @@ class Chunk:
 
         An error is not raised here, but again in the attempts of that kind. The time of the first one is the limit.
         """
-        for job in {job.kind: job for job in reversed(self.jobs)}.values():
+        kinds = {job.kind: job for job in reversed(self.jobs)}
+        for job in [job for kind, job in kinds.items() if kind not in self._found]:
             with suppress(Exception, SystemExit, OutOfTime):
                 job.lease.start(self._end, self._waiting)
                 with time_limit(job.lease):
                     self._found[job.kind] = self._handlers.find(job.kind)
-        asynchronous = {kind for kind, handler in self._found.items() if handler.is_async}
-        self.jobs = [AsyncJob.of(job) if job.kind in asynchronous else job for job in self.jobs]
+        asynchronous = {kind for kind in kinds if kind in self._found and self._found[kind].is_async}
+        if asynchronous:
+            self.jobs = [AsyncJob.of(job) if job.kind in asynchronous else job for job in self.jobs]
 
     def may_start(self, job: Job) -> bool:
         """Whether an attempt may start now: without a stop, and with enough time left."""
@@ -103,11 +111,11 @@ class Chunk:
     @property
     def is_observed(self) -> bool:
         """Whether anything besides a handler can see in whose attempt it runs: a span, or what gets the events."""
-        return self._traced or self._events.has_listeners
+        return self.is_traced or self._events.has_listeners
 
     def attempt(self, job: Job) -> AbstractContextManager[Any]:
         """Make the job's trace the current one in this block, and record in its span how the attempt ends."""
-        return self._recorded(job) if self._traced else spans.without_span(job)
+        return self._recorded(job) if self.is_traced else spans.without_span(job)
 
     @contextmanager
     def _recorded(self, job: Job) -> Iterator[None]:
@@ -134,19 +142,24 @@ class Chunk:
         end = min(monotonic() + job.lease.duration.total_seconds(), self._end)
         return not self._events.has_listeners and job.lease.holds_to(end, self._waiting)
 
-    def finish(self, job: Job, outcome: Outcome) -> None:
-        """Write the outcome of an attempt, at once or together with others."""
+    def finish(self, job: Job, outcome: Outcome, context: Context | None = None) -> None:
+        """Write the outcome of an attempt, at once or together with others. Its events get the variables of a context.
+
+        The job's trace is the current one there.
+        """
         if isinstance(outcome, Settled):
             self.end(job, finished := finish(job, outcome))
             wake_successors(job.database, [finished])
-        elif self.add(job, outcome):
+        elif self.add(job, outcome, context):
             self.write()
 
-    def add(self, job: Job, outcome: Outcome) -> bool:
+    def add(self, job: Job, outcome: Outcome, context: Context | None = None) -> bool:
         """Add an outcome to those that are written together. Return whether they must be written now."""
         seconds = self._measure(job)
-        context = copy_context() if self.is_observed else None
-        is_due = self._group.add(job, outcome, seconds, self._record, context)
+        record = self._record_in_trace
+        if context is None:
+            record, context = self._record, copy_context() if self.is_observed else None
+        is_due = self._group.add(job, outcome, seconds, record, context)
         self._running.discard(job)
         if self._running:
             self._watch(job)
@@ -207,8 +220,13 @@ class Chunk:
         self._finishes[job] = finished
         if self._events.has_listeners:
             # Listeners may be new, and the outcome have been added without its context variables.
-            with nullcontext() if self._traced else spans.without_span(job):
-                self._events(emit.finished(job, finished, round(seconds * 1000)))
+            with nullcontext() if self.is_traced else spans.without_span(job):
+                self._ended_in_trace(job, finished, seconds)
+
+    def _ended_in_trace(self, job: Job, finished: Finish, seconds: float) -> None:
+        self._finishes[job] = finished
+        if self._events.has_listeners:
+            self._events(emit.finished(job, finished, round(seconds * 1000)))
 
     def _emit(self, job: Job, name: Name, **facts: Any) -> None:
         self._events(emit.job_event(job, name, **facts))

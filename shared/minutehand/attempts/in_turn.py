@@ -2,12 +2,10 @@
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import closing, nullcontext
 from contextvars import Context
 from datetime import timedelta
 
 from minutehand.attempts.chunk import Chunk
-from minutehand.attempts.ending import Ahead
 from minutehand.attempts.group import Group
 from minutehand.attempts.time_limit import time_limits
 from minutehand.calling import unawaited
@@ -32,9 +30,6 @@ def run_jobs(
     end: float = math.inf,
     hook: Hook = emit.ignore,
     concurrency: int = 1,
-    ahead: Callable[[], Ahead | None] = lambda: None,
-    group: Group | None = None,
-    events: EventBuffer | None = None,
 ) -> list[Finish]:
     """Run claimed jobs in order; `end` is the worker's last monotonic second, which FINISH_TIME follows.
 
@@ -45,25 +40,22 @@ def run_jobs(
     attempt so far, exceeds the time left. An interrupt also releases the interrupted jobs. After any other
     error the current job keeps its claim, and becomes due again when its lease ends.
 
-    Outcomes of short attempts are written together; see `minutehand.attempts.group`. `ahead` returns a statement to
-    run in the transaction of the last ones, if any. A worker that runs many chunks passes its `group`, which it
-    ends, and its `events`, which replace `hook`.
+    Outcomes of short attempts are written together; see `minutehand.attempts.group`.
     """
     if not jobs:
         return []
-    events = events or EventBuffer(jobs[0].database, hook, end + FINISH_TIME.total_seconds() / 2)
+    events = EventBuffer(jobs[0].database, hook, end + FINISH_TIME.total_seconds() / 2)
+    with unawaited.watching(), time_limits(), Group() as group:
+        return run_chunk(Chunk(jobs, handlers, stopping, end, events, group), concurrency)
+
+
+def run_chunk(chunk: Chunk, concurrency: int) -> list[Finish]:
+    """Do what `run_jobs` does within `unawaited.watching` and `time_limits`, which a resident worker enters once."""
     try:
-        own = Group() if group is None else nullcontext(group)
-        with (
-            unawaited.watching(),
-            time_limits(),
-            own as outcomes,
-            closing(Chunk(jobs, handlers, stopping, end, events, outcomes, ahead)) as chunk,
-        ):
-            _run(chunk, concurrency)
-            return chunk.finishes
+        _run(chunk, concurrency)
+        return chunk.finishes
     finally:
-        events.send()
+        chunk.close()
 
 
 def _run(chunk: Chunk, concurrency: int) -> None:
@@ -93,17 +85,23 @@ def _run_alone(chunk: Chunk, job: Job) -> None:
     if not chunk.may_start(job):
         chunk.release(job)
         return
-    if chunk.is_observed:
+    if chunk.is_traced:
         with chunk.attempt(job):
             if chunk.start(job):
                 _handle(chunk, job)
-    elif chunk.start(job):
-        _handle(chunk, job, spans.context_of(job))
+        return
+    context = spans.context_of(job)
+    if not chunk.is_observed:
+        if chunk.start(job):
+            _handle(chunk, job, context)
+    elif context.run(chunk.start, job):
+        # Variables that the handler sets are not those of the events.
+        _handle(chunk, job, context.copy(), context)
 
 
-def _handle(chunk: Chunk, job: Job, context: Context | None = None) -> None:
+def _handle(chunk: Chunk, job: Job, context: Context | None = None, of_events: Context | None = None) -> None:
     try:
-        chunk.finish(job, handle(job, chunk, context))
+        chunk.finish(job, handle(job, chunk, context), of_events)
     except Interrupted:
         # Its transaction has committed, so it is not released.
         if job.finished is not None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -94,6 +95,8 @@ def error_text(error: Error | None) -> str | None:
     return None if error is None else encode(bounded(error))
 
 
+# The worker of a Lambda function has another request each time.
+@lru_cache(maxsize=2)
 def _worker(worker: Worker) -> dict[str, Any]:
     return {
         "worker": label(worker.name),

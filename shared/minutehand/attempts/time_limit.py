@@ -89,12 +89,15 @@ def time_limit(lease: Lease) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-@contextmanager
-def without_limit() -> Iterator[None]:
+def without_limit() -> AbstractContextManager[None]:
     """Let the alarm wait for the end of this block."""
-    if current_thread() is not main_thread():
-        yield
-        return
+    # Between two attempts there is no limit.
+    unlimited = _alarm.limit is None or current_thread() is not main_thread()
+    return nullcontext() if unlimited else _waiting_for_end()
+
+
+@contextmanager
+def _waiting_for_end() -> Iterator[None]:
     limit, _alarm.limit = _alarm.limit, None
     try:
         yield

@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import current_thread, main_thread
 from typing import Any
 
@@ -28,17 +28,26 @@ def received_by(receiver: Callable[[], None]) -> Iterator[None]:
         _receivers.remove(receiver)
 
 
-@contextmanager
-def deferred() -> Iterator[None]:
+def deferred() -> AbstractContextManager[None]:
     """Let an interrupt wait for the end of this block. Only code of the main thread is interrupted."""
-    if current_thread() is not main_thread():
-        yield
-        return
-    interrupts: list[None] = []
-    with received_by(lambda: interrupts.append(None)):
-        yield
-    if interrupts:
-        interrupt()
+    return _Deferred() if current_thread() is main_thread() else nullcontext()
+
+
+class _Deferred:
+    # Faster than a generator, and entered for each group of outcomes.
+    def __init__(self) -> None:
+        self._interrupted = False
+
+    def __enter__(self) -> None:
+        _receivers.append(self._note)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        _receivers.remove(self._note)
+        if self._interrupted and kind is None:
+            interrupt()
+
+    def _note(self) -> None:
+        self._interrupted = True
 
 
 @contextmanager

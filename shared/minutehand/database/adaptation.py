@@ -1,6 +1,7 @@
 """Adaptation: how values travel between Python and Postgres, whatever a caller has registered on a connection."""
 
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 
 import psycopg
@@ -14,6 +15,7 @@ from minutehand.model.payload import decode
 LONGEST_IN_SECONDS = timedelta(days=100_000_000)
 
 
+@lru_cache(maxsize=64)
 def interval_text(duration: timedelta) -> str:
     """Return a duration as Postgres reads it, in seconds, because a day has 23 or 25 hours when clocks change."""
     if abs(duration) > LONGEST_IN_SECONDS:

@@ -103,7 +103,8 @@ class Database:
 
     def _run_prepared(self, calls: Sequence[tuple[str, Record]]) -> list[list[Record]] | None:
         """Run statements as prepared ones; return None if they have to run unprepared."""
-        if self.connection.closed or self._preparing is None:
+        # Nothing is prepared on the caller's connection. Ours is open, or is opened here.
+        if self._borrowed or not self.connection or self._preparing is None:
             return None
         statements = [(name, statement(name), parameters) for name, parameters in calls]
         # Not the context managers of `_cursor`, which take longer than the rest.

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, get_args
 from uuid import UUID, uuid4
 
+from minutehand.model.set_at_once import ON_READ, set_at_once
+
 Name = Literal[
     "enqueued",
     "offered",
@@ -35,6 +37,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+@set_at_once
 @dataclass(frozen=True, kw_only=True)
 class Event:
     """Something that happened to a job, or (paused, resumed, halted, fired) to a queue or schedule.
@@ -53,7 +56,8 @@ class Event:
     max_attempts: int | None = None
     tenant: str = ""
     at: datetime = field(default_factory=_now)
-    id: UUID = field(default_factory=uuid4)
+    # A random number takes longer than the rest of an event, and most hooks do not read it.
+    id: UUID = field(default_factory=uuid4, metadata=ON_READ)
     facts: Mapping[str, Any] = field(default_factory=dict)
     cause: str = field(default="", repr=False)
 

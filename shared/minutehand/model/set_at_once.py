@@ -1,22 +1,28 @@
 """Set at once: a faster __init__ for a frozen dataclass with many fields."""
 
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from functools import wraps
 from typing import Any, TypeVar
 
 Class = TypeVar("Class", bound=type[Any])
+# The metadata of a field whose default is made when it is read for the first time.
+ON_READ = {"on_read": True}
 
 
 def set_at_once(cls: Class) -> Class:
     """Replace the __init__ of a frozen dataclass, which sets each field by a call; a bulk creates very many jobs.
 
     An instance stores the fields that were given; the others are those of the class, where a dataclass has its
-    defaults. The class must have plain defaults and no `__post_init__`.
+    defaults. The class must not have `__post_init__`.
     """
     checked = cls.__init__
     names = tuple(each.name for each in fields(cls))
     known = frozenset(names)
-    required = frozenset(each.name for each in fields(cls) if each.default is MISSING)
+    required = frozenset(
+        each.name for each in fields(cls) if each.default is MISSING and each.default_factory is MISSING
+    )
+    now, on_read = _factories(cls, on_read=False), _factories(cls, on_read=True)
 
     @wraps(checked)
     def init(self: Any, *args: Any, **given: Any) -> None:
@@ -30,6 +36,35 @@ def set_at_once(cls: Class) -> Class:
             values.clear()
             # Raises the TypeError.
             checked(self, *args, **given)
+        for name, make in now.items():
+            if name not in values:
+                values[name] = make()
 
     cls.__init__ = init
+    if on_read:
+        _make_on_read(cls, on_read)
     return cls
+
+
+def _factories(cls: type[Any], on_read: bool) -> dict[str, Callable[[], Any]]:
+    return {
+        each.name: each.default_factory
+        for each in fields(cls)
+        if each.default_factory is not MISSING and each.metadata.get("on_read", False) is on_read
+    }
+
+
+def _make_on_read(cls: type[Any], factories: dict[str, Callable[[], Any]]) -> None:
+    """Make the defaults of fields when they are read; a copy has those of the original."""
+
+    def get(self: Any, name: str) -> Any:
+        if name not in factories:
+            raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        # In one step, because other threads may read it, too.
+        return vars(self).setdefault(name, factories[name]())
+
+    def get_state(self: Any) -> dict[str, Any]:
+        return {**vars(self), **{name: getattr(self, name) for name in factories}}
+
+    added: Any = cls
+    added.__getattr__, added.__getstate__ = get, get_state

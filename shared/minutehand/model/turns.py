@@ -33,7 +33,9 @@ class Turns:
         if self.queues.strict:
             return [queue for queue in self.queues.weights if queue in late]
         served = [queue for queue in late if not self.queues.weights or queue in self.queues.weights]
-        return sorted(served, key=lambda queue: (self._start(queue), -late[queue]))
+        if len(served) > 1:
+            served.sort(key=lambda queue: (self._start(queue), -late[queue]))
+        return served
 
     def next(self) -> str | None:
         """Return the queue whose turn it is, or None if this needs a search for due jobs."""

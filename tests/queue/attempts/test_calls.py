@@ -4,6 +4,8 @@ import gc
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
+from threading import Event as Flag
 from types import FrameType
 from typing import Any
 from weakref import ref
@@ -14,14 +16,17 @@ from minutehand.attempts.in_turn import run_jobs
 from minutehand.database.preparing import USES
 from minutehand.handlers import HandlerTable
 from minutehand.model.event import Event, Hook, ignore
+from minutehand.work import work
 from tests.queue.stage import Queue
 
 # Calls for each job of a chunk of 100, from its row to its outcome. An attempt of a job that runs alone takes more,
 # because a chunk has calls of its own.
-MOST_CALLS = 64
+MOST_CALLS = 63
 # With a hook, as in the worker function and in `minutehand work`: two events of each job.
-MOST_CALLS_WITH_HOOK = 90
-MOST_CALLS_ALONE = 355
+MOST_CALLS_WITH_HOOK = 72
+MOST_CALLS_ALONE = 335
+# For each job of a resident worker that takes one at a time.
+MOST_CALLS_ONE_BY_ONE = 205
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +93,18 @@ def test_job_that_runs_alone_takes_few_calls(warm: Queue) -> None:
     calls = calls_of_chunk(warm, 1)
 
     assert calls.total() <= MOST_CALLS_ALONE, (calls.total(), calls.most_common(10))
+
+
+def test_worker_makes_few_calls_for_each_of_its_jobs(warm: Queue) -> None:
+    totals = []
+    for jobs in (20, 60):
+        for number in range(jobs):
+            warm.enqueue(payload={"n": number})
+        handlers = HandlerTable({"echo": lambda payload: None})
+        calls = count_calls(partial(work, warm.database, handlers, Flag(), chunk=1, drain=True))
+        totals.append(calls.total())
+
+    assert (totals[1] - totals[0]) / 40 <= MOST_CALLS_ONE_BY_ONE, calls.most_common(10)
 
 
 @pytest.fixture

@@ -105,6 +105,7 @@ SUITES = {
     ],
     "install": [
         "pipeline/pyproject.toml",
+        "requirements-run.lock",
         "hatch_build.py",
         f"{LIBRARY}stack/*",
         f"{LIBRARY}cli/app.py",

@@ -22,6 +22,7 @@ from minutehand.local.pool import parsed
 from minutehand.local.receiver import Receiver
 from minutehand.local.seed import seed_jobs
 from minutehand.local.show import Show
+from minutehand.local.stored import StoredJobs
 from minutehand.model.row import FINISHED, STATES
 from minutehand.queries.jobs import list_jobs
 from minutehand.schema.migrate import migrate
@@ -59,9 +60,9 @@ class Plan:
 
 def run(plan: Plan, console: Console, stop: Event) -> None:
     """Start everything, print events until `stop` is set, and stop everything in reverse order."""
-    show = Show(console)
     with ExitStack() as stack:
         url = stack.enter_context(serve_database(console))
+        show = Show(console, StoredJobs(url).find)
         console.print(f"schema      {'created' if migrate(url) else 'up to date'}")
         signing = f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
         receiver = stack.enter_context(receive(signing))

@@ -1,6 +1,10 @@
 """The costs of a month over HTTP."""
 
+from datetime import timedelta
+
 import pytest
+
+from minutehand.functions.api.routers import cost
 
 ATTEMPT = """
 insert into minutehand.attempts (job, attempt, started, ended, queue, kind, outcome, worker, request, memory_mb)
@@ -39,3 +43,15 @@ def test_cost_of_this_month_without_work_is_that_of_the_dispatcher(api):
 )
 def test_month_without_a_report_is_invalid(api, problem, month, detail):
     assert problem(api.get("/cost", params={"month": month}), 422)["detail"] == detail
+
+
+def test_cost_that_takes_too_long_names_the_command(api, problem, jobs, monkeypatch):
+    monkeypatch.setattr(cost, "LIMIT", timedelta(milliseconds=200))
+    with jobs.transaction() as connection:
+        connection.execute("lock table minutehand.attempts in access exclusive mode")
+
+        detail = problem(api.get("/cost"), 503)["detail"]
+
+    assert "statement timeout" in detail
+    assert detail.endswith("`minutehand cost` has no time limit")
+    assert api.get("/cost").status_code == 200

@@ -1,5 +1,6 @@
 """A command in a terminal of a given size: its screen, and its keys."""
 
+import codecs
 import fcntl
 import os
 import pty
@@ -27,6 +28,8 @@ class Terminal:
         self.screen = pyte.Screen(columns, lines)
         self.printed = ""
         self._stream = pyte.ByteStream(self.screen)
+        # A read may end within a character.
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         known = {"TERM": "xterm-256color", "DATABASE_URL": url, **environment}
@@ -86,5 +89,5 @@ class Terminal:
         except OSError:
             return False
         self._stream.feed(output)
-        self.printed += output.decode("utf-8", "replace")
+        self.printed += self._decoder.decode(output)
         return bool(output)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -26,6 +27,25 @@ def test_list_of_commands_agrees_with_their_help(command):
     first = cli.get_command(None, command).help.split()[0]
 
     assert first == COMMANDS[command].split()[0]
+
+
+def commands(command, *path):
+    """Yield the words of a command and of those below it."""
+    yield path
+    for name in command.list_commands(None) if isinstance(command, click.Group) else ():
+        yield from commands(command.get_command(click.Context(command), name), *path, name)
+
+
+def test_every_help_fits_80_columns():
+    texts = {
+        words: CliRunner().invoke(cli, [*words, "--help"], terminal_width=80).stdout
+        for words in commands(cli)
+    }
+
+    assert len(texts) > 60
+    assert [
+        (words, line) for words, text in texts.items() for line in text.splitlines() if len(line) > 80
+    ] == []
 
 
 def test_help_documents_the_exit_codes():

@@ -1,5 +1,6 @@
 """Tables and texts in terminals of different widths."""
 
+import json
 import re
 from contextlib import closing
 
@@ -52,6 +53,19 @@ def test_list_cuts_what_does_not_fit(url):
     assert "dead 5 h ago: " in narrow
     assert narrow.endswith("…")
     assert "ConnectionRefusedError: the provider does not accept connections at the moment" in wide
+
+
+def test_list_of_batches_has_short_ids_that_commands_accept(url, invoke):
+    batches = [invoke("batches", "open", "--name", name).stdout.strip() for name in ("May", "June")]
+    _, *rows = printed("batches", "ls", url=url)
+    short = [row.split()[0] for row in rows]
+
+    assert [row.split()[1] for row in rows] == ["June", "May"]
+    assert all(len(part) < 36 for part in short)
+    assert [
+        json.loads(invoke("batches", "show", part, "-o", "json").stdout)["id"] for part in short
+    ] == batches[::-1]
+    assert all(batch in invoke("batches", "ls").stdout for batch in batches)
 
 
 def test_list_in_a_pipe_has_full_ids(url, invoke):

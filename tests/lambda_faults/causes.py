@@ -15,8 +15,10 @@ from psycopg import sql
 from emulator import Clock
 from minutehand import BusyError, Retry
 from minutehand.queries.why.evidence import MANY
+from tests.doctor.account import Account
 from tests.doctor.small_disk import MEGABYTES, fill, on_disk, small_disk
 from tests.emulator.conftest import until
+from tests.lambda_faults.aws_account import aws_account
 from tests.lambda_faults.stage import Stage, staged
 from tests.lambda_faults.wrong_clock import hour_behind
 from tests.servers import Address, Database
@@ -35,11 +37,17 @@ class Lab:
     tree: Path
     folder: Path
     stack: ExitStack = field(default_factory=ExitStack)
+    account: Account = field(init=False)
 
     def start(self, seconds: int = 60, url: str | None = None, **variables: str) -> Stage:
         """Start the stack, whose workers have a timeout in seconds."""
         database = Database(url or self.database.url, self.database.admin_url)
         return self.stack.enter_context(staged(database, self.tree, Clock(speed=0), seconds, **variables))
+
+    def on_aws(self, stage: Stage) -> dict[str, str]:
+        """Serve an account with the stack; return the environment of commands that use it."""
+        self.account, environment = self.stack.enter_context(aws_account(stage))
+        return environment
 
 
 # Yields the environment of the machine on which the operator runs commands.
@@ -55,7 +63,9 @@ def pass_time_with_ticks(stage: Stage, seconds: float) -> None:
 @contextmanager
 def throttled(lab: Lab) -> Iterator[dict[str, str]]:
     stage = lab.start(MINUTEHAND_OFFER_TTL="30")
+    environment = lab.on_aws(stage)
     stage.lambda_.limit("WorkerFunction", 0)
+    lab.account.awslambda.put_function_concurrency(FunctionName="shop-worker", ReservedConcurrentExecutions=0)
     # Two lapsed offers in a hundred are tolerated.
     for _ in range(20):
         stage.enqueue()
@@ -65,7 +75,7 @@ def throttled(lab: Lab) -> Iterator[dict[str, str]]:
     stage.lambda_.tick()
     stage.lambda_.settle()
     stage.pass_time(60)
-    yield {}
+    yield environment
 
 
 @contextmanager
@@ -124,8 +134,10 @@ def lost(lab: Lab) -> Iterator[dict[str, str]]:
     stage.lambda_.tick()
     stage.lambda_.settle()
     stage.enqueue()
+    environment = lab.on_aws(stage)
+    lab.account.scheduler.delete_schedule(GroupName="shop", Name="shop-tick")
     stage.pass_time(3600)
-    yield {}
+    yield environment
 
 
 def enqueue_large(stage: Stage) -> None:
@@ -142,7 +154,7 @@ def full(lab: Lab) -> Iterator[dict[str, str]]:
         with pytest.raises(BusyError):
             enqueue_large(stage)
         try:
-            yield {}
+            yield lab.on_aws(stage)
             filling.unlink()
             stage.enqueue()
         finally:
@@ -179,7 +191,7 @@ def forbidden(lab: Lab) -> Iterator[dict[str, str]]:
             stage.lambda_.settle()
             stage.pass_time(LATE)
             assert any("permission denied" in line for _, line in stage.home.output)
-            yield {}
+            yield lab.on_aws(stage)
         finally:
             lab.stack.close()
             admin.execute(sql.SQL("drop role {}").format(login))

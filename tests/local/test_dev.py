@@ -1,5 +1,6 @@
 """`minutehand dev` runs the whole project, survives a restart, and leaves no process behind."""
 
+import json
 import os
 import re
 import shutil
@@ -30,6 +31,12 @@ def project(tmp_path: Path) -> Iterator[Path]:
     postgres.stop(tmp_path / ".minutehand")
 
 
+def command(project: Path, *words: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-m", "minutehand", *words], cwd=project, capture_output=True, text=True
+    ).stdout
+
+
 def test_dev_runs_the_seed_and_continues_after_a_restart(
     project: Path,
 ) -> None:
@@ -51,16 +58,16 @@ def test_dev_runs_the_seed_and_continues_after_a_restart(
         ends = connection.execute(
             "select failed, count(*) from minutehand.jobs where deleted is not null group by 1 order by 1"
         ).fetchall()
-    listed = subprocess.run(
-        [sys.executable, "-m", "minutehand", "ls", "--state", "dead", "-o", "json"],
-        cwd=project,
-        capture_output=True,
-        text=True,
-    )
+    # Both commands find the database without DATABASE_URL.
+    listed = command(project, "ls", "--state", "dead", "-o", "json")
+    retried = command(project, "retry", json.loads(listed)["id"])
+    claimed = until(again, "claimed").splitlines()[-1]
     again.send_signal(signal.SIGINT)
     finished(again)
 
-    assert '"key": "github/security-advisory-published"' in listed.stdout  # found without DATABASE_URL
+    assert '"key": "github/security-advisory-published"' in listed, retried
+    # A job of the first run.
+    assert "github/security-advisory-published" in claimed
     assert ends == [(False, 13), (True, 1)]
     assert left_behind(project) == []
 

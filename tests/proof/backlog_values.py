@@ -1,6 +1,6 @@
 """Values of the parameters that several statements share."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -29,6 +29,18 @@ JOB_OPTIONS = """
 OF_LIMITS: dict[str, Any] = {
     "list_installed": {},
     "why_group": {"queue": "default", "tenant": "", "group": "a"},
+    "limit_time": {"milliseconds": 10_000},
+    "why_limited_next": {"tenant": "", "queue": "default", "kind": "echo", "key": None, "group": None},
+    # The last of the due jobs, under a limit of a kind.
+    "why_limited_line": {
+        "of": "queue",
+        "tenant": "",
+        "group": None,
+        "kind": "echo",
+        "queue": "default",
+        "priority": 0,
+    }
+    | {"id": UUID(int=0), "visible": datetime.now(UTC), "limit": 2000},
     "list_installed_limits": {
         "source": "code",
         "scopes": '[{"queue": "mail", "kind": "", "key": "", "group": "", "tenant": "", "per": "group"}]',
@@ -80,6 +92,7 @@ def of_batches(batch: UUID) -> dict[str, dict[str, Any]]:
         "close_batch": {"id": batch},
         "get_batches": {"ids": [batch]},
         "find_batches": {"low": batch, "high": batch},
+        "near_batches": {"ids": [batch], "lows": [batch], "highs": [batch]},
         "callbacks_of": {"batches": [batch]},
         "list_batches": {"parent": None, "before": None, "limit": 50},
         "unfinished_of_batch": page | {"running": True},

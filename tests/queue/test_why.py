@@ -156,7 +156,9 @@ CASES = [
     Case(dead, "finished", "after 1 attempt: ValueError: no such user.", "minutehand retry "),
     Case(paused, "paused", "It is paused: queue default by ada since ", "minutehand resume --queue default"),
     Case(silent, "silent_dispatcher", "has not ticked since 2026-01-31 07:00:00 UTC", "minutehand doctor"),
-    Case(limited, "limited", "The limit of 1 for kind echo is reached: 1 are offered", "minutehand controls"),
+    Case(
+        limited, "limited", "The limit of 1 for kind echo is reached: 1 job is offered", "minutehand controls"
+    ),
     Case(full, "capacity", "The workers' capacity of 1 is used up; slow (", "minutehand ls --state running"),
     Case(unserved, "unserved", "this one has been due for 6 min", "minutehand work --queue default"),
     Case(throttled, "throttled", "at most 3 of its jobs are offered at once", "throttles"),

@@ -84,3 +84,14 @@ def test_sql_rejects_the_same_jobs_by_the_same_rules(queue: Queue) -> None:
 def test_unknown_option_raises_type_error(queue: Queue) -> None:
     with pytest.raises(TypeError):
         enqueue("echo", que="default", connection=queue.database)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [("queue", "queue must not be null: set it, or leave it out"), ("kind", "kind must be 1 to")],
+)
+def test_null_is_rejected_with_the_name_of_its_column(queue: Queue, column: str, words: str) -> None:
+    values = {"kind": "echo", "queue": "mail"} | {column: None}
+
+    with pytest.raises(InvalidJobError, match=f"^{words}"), queue.database.transaction() as connection:
+        connection.execute("insert into minutehand.jobs (kind, queue) values (%(kind)s, %(queue)s)", values)

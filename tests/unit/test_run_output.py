@@ -4,14 +4,34 @@ import re
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from rich.console import Console
 
-from minutehand.local.show import Show
+from minutehand.local.show import MOST_KEYS, Show
+from minutehand.model.row import Row
 
 JOB = str(uuid4())
 FAILED = {"job": JOB, "kind": "invoice.send", "ran_ms": 61_000, "error_type": "TimeoutError"}
+
+
+def stored(job: str, key: str | None) -> Row:
+    moments = dict.fromkeys(
+        ["enqueued", "run_at", "visible", "offered", "claimed", "deleted"], datetime.now(UTC)
+    )
+    return Row(
+        id=UUID(job),
+        queue="default",
+        kind="invoice.send",
+        state="retrying",
+        key=key,
+        group=None,
+        priority=5,
+        attempts=1,
+        max_attempts=8,
+        error={"type": "TimeoutError", "message": "no answer."},
+        **moments,
+    )
 
 
 def printed(*lines: dict[str, Any], terminal: bool = False, **options: Any) -> list[str]:
@@ -34,8 +54,7 @@ def test_failures_name_the_key_the_cause_and_the_next_attempt():
     retried = {"message": "retried", "visible": visible, **FAILED}
     dead = {"message": "dead", **FAILED}
 
-    cause = {JOB: "TimeoutError: no answer."}
-    found = printed(retried, dead, find_cause=cause.get)[1:]
+    found = printed(retried, dead, find={JOB: stored(JOB, "invoice/4711")}.get)[1:]
 
     assert all("invoice/4711" in line for line in found)
     assert "after 1 min 1 s: TimeoutError: no answer; next attempt in 5 min" in found[0]
@@ -55,3 +74,27 @@ def test_key_links_to_the_page_of_its_job():
     (line,) = printed(terminal=True, link="http://127.0.0.1:8080/console/jobs/{}".format)
 
     assert f"http://127.0.0.1:8080/console/jobs/{JOB}" in line
+
+
+def test_key_of_a_job_of_an_earlier_run_is_read_once():
+    read = []
+
+    def find(job: str) -> Row:
+        read.append(job)
+        return stored(job, None if job == other else "invoice/42")
+
+    earlier, other = str(uuid4()), str(uuid4())
+    claimed = [{"message": "done", "kind": "echo", "job": job, "ran_ms": 4} for job in (earlier, other) * 2]
+    found = printed(*claimed, find=find)[1:]
+
+    assert ["invoice/42" in line for line in found] == [True, False] * 2
+    assert other[-12:] in found[1]
+    assert read == [earlier, other]
+
+
+def test_number_of_remembered_keys_is_bounded():
+    show = Show(Console(file=StringIO()))
+    for number in range(MOST_KEYS + 5):
+        show.enqueued({"id": str(number), "kind": "echo", "key": "k", "delay": 0.0})
+
+    assert len(show._keys) == MOST_KEYS

@@ -41,7 +41,7 @@ def erase(
 
     \b
     Examples:
-      minutehand pipeline erase s3://bucket/lake --key customer-17 --queue mail --dry-run
+      minutehand pipeline erase s3://bucket/lake --key customer-17 --dry-run
       minutehand pipeline erase s3://bucket/lake --tenant acme
     """
     from minutehand_pipeline.archive.erase import EraseConfig

@@ -86,8 +86,8 @@ def load(
     \b
     Examples:
       minutehand pipeline load campaign.parquet --rate 500/s
-      minutehand pipeline load s3://bucket/jobs/ --over 6h --start 2026-03-01T08:00 --tz Europe/Berlin
-      minutehand pipeline load jobs.csv --kind welcome --on-conflict ignore --dry-run
+      minutehand pipeline load jobs/ --over 6h --start 2026-03-01T08:00Z
+      minutehand pipeline load jobs.csv --kind welcome --dry-run
     """
     from minutehand_pipeline.load.load import LoadConfig
 

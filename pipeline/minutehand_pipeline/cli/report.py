@@ -95,7 +95,7 @@ def report(
     \b
     Examples:
       minutehand pipeline report lake --open
-      minutehand pipeline report s3://bucket/lake --since 2026-03-01 --objective 5m --target 99.9
+      minutehand pipeline report lake --since 2026-03-01 --objective 5m
       minutehand pipeline report lake --queue mail --out s3://bucket/mail -o json
     """
     from minutehand_pipeline.report.folder import MARK

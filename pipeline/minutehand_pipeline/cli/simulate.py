@@ -93,8 +93,8 @@ def simulate(
     \b
     Examples:
       minutehand pipeline simulate lake --max-attempts 3
-      minutehand pipeline simulate s3://bucket/lake --since 2026-03-01 --grid chunk=1,5,10 --grid capacity=10,50
-      minutehand pipeline simulate --synthetic rate=60,days=7,burst=09:00+500 --grid capacity=10,50 -o json
+      minutehand pipeline simulate s3://bucket/lake --grid capacity=10,50
+      minutehand pipeline simulate --synthetic rate=60,days=7,burst=09:00+500
     """
     config = _config(lake, synthetic, options)
     from minutehand_pipeline.session import build_session

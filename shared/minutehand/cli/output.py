@@ -1,12 +1,12 @@
 """Output: a table on a terminal, aligned columns in a pipe, or one JSON object per line."""
 
 import dataclasses
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from itertools import chain, islice
 from shutil import get_terminal_size
-from textwrap import TextWrapper
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +15,9 @@ import click
 from minutehand.cli.tables import Column, column, fit, terminal_lines
 from minutehand.cli.text import safe
 from minutehand.model.stored import dump, utc
+
+# A word and the space before it.
+WORDS = re.compile(r"(\s*)(\S+)")
 
 
 def print_message(message: str) -> None:
@@ -82,15 +85,23 @@ def wrapped(text: str, indent: str = "", following: str | None = None) -> list[s
 
 
 def wrap(text: str, width: int, indent: str = "", following: str = "") -> list[str]:
-    """Return a text in lines of at most this width, broken between words."""
-    wrapper = TextWrapper(
-        max(20, width),
-        initial_indent=indent,
-        subsequent_indent=following,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return wrapper.wrap(text) or [indent]
+    """Return a text in lines of at most this width, broken between words; a word is broken if no line can hold it."""
+    from rich.cells import cell_len, chop_cells
+
+    width, lines, line = max(20, width), [], indent
+    for space, word in WORDS.findall(text):
+        fits_alone = cell_len(following + word) <= width
+        if fits_alone and line.strip() and cell_len(line + space + word) > width:
+            lines.append(line)
+            line = following + word
+            continue
+        line += space + word
+        if cell_len(line) > width:
+            first = chop_cells(line, width)[0]
+            rest = chop_cells(line[len(first) :], width - cell_len(following))
+            lines += [first, *(following + part for part in rest[:-1])]
+            line = following + rest[-1]
+    return [each.rstrip() for each in [*lines, line]]
 
 
 def _plain_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], headed: bool) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """The report of a month, from the history in a database."""
 
+from datetime import timedelta
+
 from minutehand.costs.month import Month, month_of
 from minutehand.costs.prices import Prices
 from minutehand.costs.report import Costs, Mode, Report
@@ -10,15 +12,27 @@ from minutehand.queries.usage import finished_work, usage
 
 
 def report_month(
-    database: Database, month: Month | None, prices: Prices, architecture: str, mode: Mode
+    database: Database,
+    month: Month | None,
+    prices: Prices,
+    architecture: str,
+    mode: Mode,
+    *,
+    limit: timedelta | None = None,
 ) -> Report:
-    """Return the costs of a month, of the current one by default; raise ConfigurationError if it is in the future."""
+    """Return the costs of a month, of the current one by default; raise ConfigurationError if it is in the future.
+
+    Raises BusyError if one of the two statements takes longer than `limit`.
+    """
     now = clock(database)
     month = month or month_of(now)
     if month.since > now:
         raise ConfigurationError(f"the month must not be in the future, got {month}")
-    used = usage(database, month.since, month.until, overhead_ms=prices("functions", "overhead_ms"))
-    longest = prices("sqs", "longest_delay_seconds")
-    work = finished_work(database, month.since, month.until, longest_delay=longest)
+    overhead, longest = prices("functions", "overhead_ms"), prices("sqs", "longest_delay_seconds")
+    with database.transaction():
+        if limit is not None:
+            database.run("limit_time", milliseconds=round(limit.total_seconds() * 1000))
+        used = usage(database, month.since, month.until, overhead_ms=overhead)
+        work = finished_work(database, month.since, month.until, longest_delay=longest)
     elapsed = (min(now, month.until) - month.since).total_seconds() / 60
     return Costs(prices, architecture, month, elapsed, used, work).report(mode)

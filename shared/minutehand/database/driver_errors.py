@@ -116,6 +116,14 @@ def _broken_rule(error: psycopg.Error) -> Exception:
     return InvalidJobError(rule, sentence(rule))
 
 
+def _missing(error: psycopg.Error) -> Exception:
+    column = error.diag.column_name or "a value"
+    if column == "kind":
+        return InvalidJobError("kind_is_a_name", sentence("kind_is_a_name"))
+    fix = "set it, or leave it out so that its default applies"
+    return InvalidJobError("value_is_set", f"{column} must not be null: {fix}")
+
+
 def _taken(error: psycopg.Error) -> Exception:
     return KeyTakenError(_first_line(error))
 
@@ -180,7 +188,7 @@ _TRANSLATIONS: list[tuple[tuple[type[psycopg.Error], ...], Callable[[psycopg.Err
         (pg.UntranslatableCharacter, pg.CharacterNotInRepertoire),
         lambda _: InvalidJobError("text_is_text", sentence("text_is_text")),
     ),
-    ((pg.NotNullViolation,), lambda _: InvalidJobError("kind_is_a_name", sentence("kind_is_a_name"))),
+    ((pg.NotNullViolation,), _missing),
     (
         (pg.SerializationFailure, pg.DeadlockDetected),
         lambda e: ConflictError(f"concurrent transactions conflicted ({_first_line(e)}); run yours again"),

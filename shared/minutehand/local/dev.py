@@ -16,7 +16,6 @@ from rich.console import Console
 
 from minutehand.database import Database
 from minutehand.enqueue import enqueue
-from minutehand.local.causes import Causes
 from minutehand.local.home import receive, serve_database
 from minutehand.local.lambda_endpoint import LambdaEndpoint, Pools
 from minutehand.local.plan import Plan, check, find_app_port, find_functions
@@ -25,6 +24,7 @@ from minutehand.local.receiver import Receiver
 from minutehand.local.reload import Application, Reload, serve
 from minutehand.local.seed import has_seed, seed_jobs
 from minutehand.local.show import Show
+from minutehand.local.stored import StoredJobs
 from minutehand.model.row import FINISHED, STATES
 from minutehand.project.configuration import read_configuration
 from minutehand.queries.jobs import list_jobs
@@ -100,8 +100,8 @@ def dev(
 
     \b
     minutehand dev                       in the folder of a project
-    minutehand dev --handlers shop.jobs  in any folder from which the module can be imported
-    minutehand dev --no-seed             without the example webhooks of minutehand's repository
+    minutehand dev --handlers shop.jobs  in any folder that can import it
+    minutehand dev --no-seed             without the example webhooks
     """
     plan = Plan(
         root=root.absolute(),
@@ -124,7 +124,7 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
     """Start everything, print events until `stop` is set, and stop everything in reverse order."""
     with ExitStack() as stack:
         url = stack.enter_context(serve_database(console))
-        show = Show(console, Causes(url).find, f"http://127.0.0.1:{plan.port}/console/jobs/{{}}".format)
+        show = Show(console, StoredJobs(url).find, f"http://127.0.0.1:{plan.port}/console/jobs/{{}}".format)
         applied = migrate(url)
         console.print(f"schema      {'created' if applied else 'up to date'}")
         signing = HTTP_SECRETS.text() or f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"

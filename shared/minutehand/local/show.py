@@ -11,12 +11,15 @@ from rich.console import Console
 from rich.text import Text
 
 from minutehand.cli.tables import cut
-from minutehand.cli.text import safe, span, took
+from minutehand.cli.text import error_line, safe, span, took
 from minutehand.database import Record
+from minutehand.model.row import Row
 
 LATE_MS = 5000
 # The widths of the columns between the time and the text.
 NAME, KIND, KEY = 13, 16, 34
+# Keys of this many jobs are remembered.
+MOST_KEYS = 10_000
 COUNTED = (
     "enqueued",
     "done",
@@ -49,21 +52,21 @@ class Show:
     def __init__(
         self,
         console: Console,
-        find_cause: Callable[[str], str | None] = lambda _: None,
+        find: Callable[[str], Row | None] = lambda _: None,
         link: Callable[[str], str] | None = None,
     ) -> None:
-        """Print to this console. Logs have no messages of errors, so `find_cause` returns that of a job by its id.
+        """Print to this console. Logs have neither keys nor messages of errors, so `find` returns a job by its id.
 
         `link` returns the address of a job's page, for terminals that have links.
         """
-        self._console, self._find_cause, self._link = console, find_cause, link
+        self._console, self._find, self._link = console, find, link
         self._lock = Lock()
         self._keys: dict[str, str] = {}
         self.counts: dict[str, int] = {}
 
     def enqueued(self, record: Record) -> None:
         """Print a new job."""
-        self._keys[str(record["id"])] = record["key"] or ""
+        self._remember(str(record["id"]), record["key"])
         delay = record["delay"]
         self._line(
             "enqueued",
@@ -105,11 +108,28 @@ class Show:
             late = timedelta(milliseconds=line["lateness_ms"])
             return f"attempt {line['attempt']}" + (f", due {_ago(late)}" if line["attempt"] == 1 else "")
         ran = f"after {took(timedelta(milliseconds=line['ran_ms']))}" if "ran_ms" in line else ""
-        cause = (self._find_cause(line["job"]) or line["error_type"]) if "error_type" in line else ""
+        cause = self._cause(line) if "error_type" in line else ""
         if again := _next_attempt(line):
             # The sentence goes on.
             cause = cause.rstrip(".")
         return ": ".join(filter(None, [ran, cause])) + again
+
+    def _cause(self, line: dict[str, Any]) -> str:
+        row = self._find(line["job"])
+        return error_line(row.error) if row and row.error else str(line["error_type"])
+
+    def _key(self, job: str) -> str:
+        """Return a job's key. That of a job of an earlier run is read once."""
+        if job not in self._keys:
+            row = self._find(job)
+            self._remember(job, row.key if row else None)
+        return self._keys.get(job, "")
+
+    def _remember(self, job: str, key: str | None) -> None:
+        with self._lock:
+            if len(self._keys) >= MOST_KEYS:
+                del self._keys[next(iter(self._keys))]
+            self._keys[job] = key or ""
 
     def reloaded(self, files: list[str]) -> None:
         """Print that the code of these files is loaded again."""
@@ -135,13 +155,14 @@ class Show:
             )
 
     def _line(self, name: str, kind: str, job: str, text: str) -> None:
+        shown = (self._key(job) or job[-12:]) if job else ""
         with self._lock:
             self.counts[name] = self.counts.get(name, 0) + 1
             output = Text(f"{datetime.now():%H:%M:%S}  ")
             output.append(f"{cut(name, NAME)}  ", STYLES.get(name, ""))
             output.append(f"{cut(kind, KIND)}  ")
             style = f"link {self._link(job)}" if job and self._link else ""
-            output.append(cut(self._keys.get(job) or job[-12:], KEY), style)
+            output.append(cut(shown, KEY), style)
             output.append(f"  {safe(text)}")
             output.rstrip()
             self._console.print(output, highlight=False, soft_wrap=True)

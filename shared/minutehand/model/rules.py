@@ -75,6 +75,7 @@ SENTENCES = {
     "tenant_is_set": "this role must set a tenant: call minutehand.as_tenant first",
     "wait_is_alone": "wait must be called outside a transaction: an uncommitted job cannot run",
     "text_is_text": "text must be valid Unicode without NUL characters",
+    "value_is_set": "a value must not be null: set it, or leave it out so that its default applies",
     "value_fits": "a value must be shorter, or nested less deeply",
     "number_is_in_range": "a number or a time is out of range",
 }

@@ -39,9 +39,19 @@ async def find_batch(executor: Executor, digits: str) -> UUID:
 @sync_or_async
 async def short_ids(executor: Executor, ids: Sequence[UUID]) -> dict[UUID, str]:
     """Return the shortest part of each id that `find_id` finds, of at least 12 digits."""
+    return await _short_ids(executor, "near_ids", ids)
+
+
+@sync_or_async
+async def short_batch_ids(executor: Executor, ids: Sequence[UUID]) -> dict[UUID, str]:
+    """Return the shortest part of each id that `find_batch` finds, of at least 12 digits."""
+    return await _short_ids(executor, "near_batches", ids)
+
+
+async def _short_ids(executor: Executor, statement: str, ids: Sequence[UUID]) -> dict[UUID, str]:
     ranges = [_range(each.hex[:PRINTED_DIGITS]) for each in ids]
     records = await executor.run(
-        "near_ids", ids=list(ids), lows=[low for low, _ in ranges], highs=[high for _, high in ranges]
+        statement, ids=list(ids), lows=[low for low, _ in ranges], highs=[high for _, high in ranges]
     )
     return {each["id"]: _short(each["id"], (each["below"], each["above"])) for each in records}
 

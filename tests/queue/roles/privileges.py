@@ -11,7 +11,7 @@ EVERY_ROLE = """
     as_tenant clock close_batch copy_incoming enqueue enqueue_alike enqueue_incoming examine_disk examine_process
     examine_roles examine_server examine_snapshots health leave_tenant lock_installation migration_files migration_known
     migration_status open_batch callbacks_of has_other_writers store_events offer_now withdraw_now why_clock
-    history_scope may_change
+    history_scope limit_time may_change
 """
 WORKER = """
     adjust_budgets advance_schedules advance_settled cancel_lapsed claim delete_batches end_tick end_watches
@@ -23,12 +23,12 @@ WORKER = """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """
     check_claim count_finished count_jobs count_upcoming due_schedules encrypted_payloads ending_recurring
-    find_batches fire_now first_visible get get_batches get_by_key get_schedule get_states get_unfinished
+    find_batches near_batches fire_now first_visible get get_batches get_by_key get_schedule get_states get_unfinished
     histogram list_controls list_holds list_batches list_enqueued list_firings list_jobs list_installed list_newer_jobs
     list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule replace_schedule_payload
     replay save_schedule stats today withdraw_ahead get_pause_of_everything
     finished_work why_controls why_earliest why_failing why_group why_line why_pace why_served
-    why_awaited
+    why_awaited why_limited_line why_limited_next
     find_ids near_ids paused_due top_failing top_jobs
     list_installed_limits failing_kinds get_listed history_bound late_jobs newest_depths
 """
@@ -55,11 +55,11 @@ READER = """
     history_bound history_scope late_jobs leave_tenant list_attempts list_audit list_batches
     list_controls list_defaults list_enqueued list_events list_firings list_holds list_installed
     list_installed_limits list_jobs list_newer_jobs list_queues list_retention list_schedules list_shares
-    lock_installation max_result may_change migration_files migration_known migration_status near_ids
+    lock_installation max_result may_change migration_files migration_known migration_status near_batches near_ids
     newest_depths next_need outdated_payloads outdated_schedules paused_due search_dead search_jobs stats
     system_budgets system_state system_versions today top_failing top_jobs top_queues top_state
-    unfinished_of_batch usage why_actor why_awaited why_clock why_controls why_dispatcher why_earliest
-    why_failing why_group why_latest why_line why_pace why_served
+    limit_time unfinished_of_batch usage why_actor why_awaited why_clock why_controls why_dispatcher why_earliest
+    why_failing why_group why_latest why_limited_line why_limited_next why_line why_pace why_served
 """
 
 # The roles that may run each statement. The owner may run all.

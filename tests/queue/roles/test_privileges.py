@@ -61,6 +61,7 @@ def test_login_without_a_role_cannot_access_the_schema(login: Login) -> None:
         "examine_snapshots",
         "health",
         "leave_tenant",
+        "limit_time",
         "lock_installation",
         "migration_known",
         "may_change",

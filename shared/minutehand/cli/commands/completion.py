@@ -12,7 +12,7 @@ def completion(ctx: click.Context, shell: str) -> None:
 
     \b
     Examples:
-      minutehand completion bash > ~/.local/share/bash-completion/completions/minutehand
+      eval "$(minutehand completion bash)"
       eval "$(minutehand completion zsh)"
       minutehand completion fish > ~/.config/fish/completions/minutehand.fish
     """

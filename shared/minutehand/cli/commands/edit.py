@@ -52,7 +52,7 @@ def edit(
 
     \b
     Examples:
-      minutehand edit 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10 --payload '{"email": "ada@example.com"}'
+      minutehand edit 019c2f6e-8f0a --payload '{"email": "ada@example.com"}'
       minutehand edit --queue mail --state scheduled --priority 9 --yes
     """
     policy = retry_of(**{name: options.pop(name) for name in RETRY})

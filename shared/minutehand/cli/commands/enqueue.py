@@ -110,10 +110,10 @@ def enqueue(
 
     \b
     Examples:
-      minutehand enqueue welcome '{"email": "ada@example.com"}' --in 10m --key welcome/ada
-      minutehand enqueue report --at 2026-03-01T08:00 --tz Europe/Berlin --header tenant=7
-      minutehand enqueue report --key report --every '0 8 * * mon' --zone Europe/Berlin
-      minutehand enqueue index '[4711]' --key index --on-conflict merge --debounce 10s --debounce-max 5m
+      minutehand enqueue welcome '{"email": "ada@example.com"}' --in 10m
+      minutehand enqueue report --at 2026-03-01T08:00 --tz Europe/Berlin
+      minutehand enqueue report --key report --every '0 8 * * mon'
+      minutehand enqueue index '[47]' --key i --on-conflict merge --debounce 10s
       minutehand enqueue --file jobs.ndjson --rejects rejects.ndjson
       generate | minutehand enqueue --file - --format csv
     """

@@ -33,7 +33,12 @@ LIMIT = 1000
 
 @click.command()
 @click.option(
-    "--name", "names", type=click.Choice(NAMES), multiple=True, help="Only events with this name; repeatable."
+    "--name",
+    "names",
+    type=click.Choice(NAMES),
+    metavar="NAME",
+    multiple=True,
+    help=f"Only events with this name; repeatable. One of {', '.join(NAMES)}.",
 )
 @click.option("--queue", help="Only events in this queue.")
 @click.option("--kind", shell_complete=complete_kinds, help="Only events of this kind.")

@@ -62,7 +62,7 @@ def replay(max_attempts: str, window: timedelta, suffix: str, **options: Any) ->
     Examples:
       minutehand replay 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10
       minutehand replay --kind report --state done --dry-run
-      minutehand replay --kind report --older-than 1.10 --max-attempts same --over 2h --limit 1000
+      minutehand replay --kind report --older-than 1.10 --over 2h --limit 1000
     """
     names = ("older_than", "other_than", "finished_since", "finished_until", "limit")
     given = {name: options.pop(name) for name in names}

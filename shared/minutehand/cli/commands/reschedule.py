@@ -33,7 +33,7 @@ def reschedule(at: str | None, delay: timedelta | None, tz: str | None, **select
     \b
     Examples:
       minutehand reschedule 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10 --in 2h30m
-      minutehand reschedule --kind newsletter --at 2026-03-01T08:00 --tz Europe/Berlin --yes
+      minutehand reschedule --kind newsletter --at 2026-03-01T08:00Z --yes
     """
     if (at is None) == (delay is None):
         raise click.UsageError("expected either --at or --in")

@@ -54,7 +54,7 @@ def retention(
     \b
     Examples:
       minutehand retention
-      minutehand retention --done 24h --expired 24h --cancelled 24h --dead 7d --attempts 7d --events 3d
+      minutehand retention --done 24h --dead 7d --attempts 7d --events 3d
       minutehand retention --queue billing --done forever --dead forever
       minutehand retention --queue billing --reset
     """

@@ -42,7 +42,7 @@ def retry(
     Examples:
       minutehand retry 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10
       minutehand retry --kind welcome --dry-run
-      minutehand retry --state dead --queue mail --rate 60 --finished-since 2h --yes
+      minutehand retry --state dead --queue mail --rate 60 --yes
       minutehand ls --state dead -o ids | minutehand retry -
     """
     step = timedelta() if rate is None else step_of(rate)

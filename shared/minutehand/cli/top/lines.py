@@ -81,7 +81,7 @@ def detail_lines(detail: Detail, overview: Overview, width: int) -> Iterator[Lin
         yield Line("")
         yield from (Line(line) for line in wrap(f"Why: {detail.why.sentence}", width))
         if detail.why.next_step:
-            yield from (Line(line) for line in wrap(f"Next: {detail.why.next_step}", width))
+            yield from (Line(line) for line in wrap(text.safe(f"Next: {detail.why.next_step}"), width))
     if jobs := [_job(each, overview.now) for each in (*detail.busy, *detail.due)]:
         yield Line("")
         yield from _table(JOBS, jobs, width)

@@ -21,6 +21,7 @@ from minutehand.queries.why.evidence import (
     Group,
     Line,
 )
+from minutehand.queries.why.limited import place_under_limit
 from minutehand.queries.why.limits import effective
 from minutehand.queries.why.reasons import answer
 
@@ -76,7 +77,7 @@ async def _evidence(executor: Executor, row: Row) -> Evidence:
     names = {name: getattr(row, name) or "" for name in SCOPE}
     controls = [Control(**each) for each in await _allowed(executor, "why_controls", **names)]
     pause = next((each for each in controls if each.paused), None)
-    return replace(
+    known = replace(
         known,
         pause=pause,
         paused_by=await _actor(executor, pause) if pause else None,
@@ -88,6 +89,7 @@ async def _evidence(executor: Executor, row: Row) -> Evidence:
         awaited=await _awaited(executor, row) if row.after else (),
         dispatcher=Dispatcher(**dispatcher[0]) if dispatcher else None,
     )
+    return replace(known, limited=await place_under_limit(executor, known)) if row.state == "due" else known
 
 
 async def _group(executor: Executor, row: Row) -> Group | None:

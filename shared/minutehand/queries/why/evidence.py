@@ -82,6 +82,23 @@ class Line:
         return (self.until - self.since) / (self.finished - 1) * self.ahead
 
 
+@dataclass(frozen=True, kw_only=True)
+class Limited:
+    """The place of a due job among those of its queue under a reached limit, and the next free place of the limit.
+
+    `ahead` jobs come first, or more of them if `is_cut`. The next place is expected to be free at `expected`, after the
+    `median` time of `jobs` jobs of the running job's kind. If that is unknown, it is free at `latest`: a lease ends.
+    """
+
+    ahead: int = 0
+    is_cut: bool = False
+    kind: str | None = None
+    jobs: int | None = None
+    median: timedelta | None = None
+    expected: datetime | None = None
+    latest: datetime | None = None
+
+
 @dataclass(frozen=True)
 class Failing:
     """A kind of the queue of which many jobs have failed and are tried again, and the type of most errors."""
@@ -148,6 +165,7 @@ class Evidence:
     rates: tuple[Control, ...] = ()
     group: Group | None = None
     line: Line | None = None
+    limited: Limited | None = None
     failing: Failing | None = None
     # The ids and states of the predecessors that it waits for.
     awaited: tuple[tuple[UUID, str | None], ...] = ()

@@ -6,7 +6,7 @@ from datetime import timedelta, tzinfo
 from minutehand.model.control import SCOPE, Control
 from minutehand.model.row import Row
 from minutehand.queries.why.evidence import Evidence, Found
-from minutehand.queries.why.words import place, time_in
+from minutehand.queries.why.words import time_in, turn, under_limit
 
 
 def effective(controls: Sequence[Control], row: Row, name: str) -> tuple[Control, ...]:
@@ -22,22 +22,33 @@ def _scope(control: Control, row: Row | None = None) -> dict[str, str]:
     return names | ({control.per: getattr(row, control.per)} if row else {})
 
 
-def _limited(known: Evidence, _: tzinfo) -> Found | None:
-    full = next((each for each in _limits(known) if (each.busy or 0) >= (each.limit or 0)), None)
+def reached(known: Evidence) -> Control | None:
+    """Return the limit of running jobs, else the rate, that the job waits for; None if all have room."""
+    return _full(known) or _used_up(known)
+
+
+def _full(known: Evidence) -> Control | None:
+    return next((each for each in _limits(known) if (each.busy or 0) >= (each.limit or 0)), None)
+
+
+def _limited(known: Evidence, zone: tzinfo) -> Found | None:
+    full = _full(known)
     if full is None:
         return None
     evidence = {"limit": full.limit, "busy": full.busy, "scope": full.scope}
-    if not full.per:
-        reached = f"The limit of {full.limit} for {full.scope} is reached"
-        sentence = f"{reached}: {full.busy} are offered or running{place(known)}."
-        return "limited", sentence, "minutehand controls", evidence
-    value = getattr(known.row, full.per)
-    return (
-        "limited",
-        f"Its {full.per} runs {full.busy} of {full.limit} at once ({full.per} {value}; limit of {full.scope}).",
-        f"to see them: minutehand ls --queue {known.row.queue} --state running; to see the limits: minutehand controls",
-        evidence | {full.per: value},
-    )
+    busy = f"{full.busy} {'job is' if full.busy == 1 else 'jobs are'} offered or running"
+    reached, step = f"The limit of {full.limit} for {full.scope} is reached: {busy}", "minutehand controls"
+    if full.per:
+        value = getattr(known.row, full.per)
+        reached = f"Its {full.per} runs {full.busy} of {full.limit} at once ({full.per} {value}; limit of {full.scope})"
+        step = (
+            f"to see them: minutehand ls --queue {known.row.queue} --state running; to see the limits: {step}"
+        )
+        evidence |= {full.per: value}
+    text, found = under_limit(known, zone)
+    if not full.limit:
+        text = "no job under it starts until somebody raises it"
+    return "limited", f"{reached}; {text}.", step, evidence | found
 
 
 def _limits(known: Evidence) -> Iterator[Control]:
@@ -47,17 +58,21 @@ def _limits(known: Evidence) -> Iterator[Control]:
         yield Control(per="group", limit=1, busy=known.group.busy)
 
 
-def _rated(known: Evidence, zone: tzinfo) -> Found | None:
+def _used_up(known: Evidence) -> Control | None:
+    """Return the rate that has room last: the job waits for all of them."""
     used = [each for each in known.rates if each.free_at and each.free_at > known.now]
-    if not used:
+    return max(used, key=lambda each: each.free_at or known.now, default=None)
+
+
+def _rated(known: Evidence, zone: tzinfo) -> Found | None:
+    last = _used_up(known)
+    if last is None:
         return None
-    # The job waits for all of them.
-    last = max(used, key=lambda each: each.free_at or known.now)
     seconds = (last.period or timedelta()).total_seconds()
     return (
         "rate",
         f"The rate of {last.rate} starts in {seconds:g} s for {last.scope} is used up; "
-        f"the next job starts at {time_in(last.free_at, zone)} at the earliest{place(known)}.",
+        f"the next job starts at {time_in(last.free_at, zone)} at the earliest, and this one is {turn(known)}.",
         "minutehand controls",
         {
             "rate": last.rate,
@@ -65,6 +80,7 @@ def _rated(known: Evidence, zone: tzinfo) -> Found | None:
             "burst": last.burst,
             "scope": last.scope,
             "free_at": last.free_at,
+            "ahead": known.limited and known.limited.ahead,
         },
     )
 

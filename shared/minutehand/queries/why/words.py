@@ -1,11 +1,12 @@
 """Parts of sentences: times, places in the line, and counts."""
 
 from datetime import UTC, datetime, tzinfo
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from minutehand.model.display import span
+from minutehand.model.display import span, took
 from minutehand.model.row import Row
-from minutehand.queries.why.evidence import COUNTED, Evidence
+from minutehand.queries.why.evidence import COUNTED, Evidence, Limited
 
 
 def place(known: Evidence) -> str:
@@ -18,6 +19,42 @@ def place(known: Evidence) -> str:
     )
     pace = f", which take about {span(line.estimate)} at the pace of the last hour" if line.estimate else ""
     return f" behind {jobs} of its queue{pace}"
+
+
+def turn(known: Evidence) -> str:
+    """Return the place of a due job among those of its queue under a limit."""
+    limited = known.limited
+    if limited is None or not (limited.ahead or limited.is_cut):
+        return "the next in line"
+    return f"{'at least ' if limited.is_cut else ''}number {limited.ahead + 1} in line"
+
+
+def under_limit(known: Evidence, zone: tzinfo) -> tuple[str, dict[str, Any]]:
+    """Return the place of a due job under a limit and when the limit has room, in words and as evidence."""
+    limited = known.limited
+    if limited is None:
+        return "this one waits in line", {}
+    evidence = {
+        "ahead": limited.ahead,
+        "next_free": limited.expected or limited.latest,
+        "is_estimate": bool(limited.expected),
+    }
+    return f"this one is {turn(known)}{_free(limited, known.now, zone)}", evidence
+
+
+def _free(limited: Limited, now: datetime, zone: tzinfo) -> str:
+    """Return when the next place is free: an estimate from the last hour, else the end of a lease."""
+    if limited.expected and limited.median:
+        jobs = f"{limited.jobs} {'job' if limited.jobs == 1 else 'jobs'} of kind {limited.kind}"
+        return (
+            f", and the next place is expected to be free in {span(limited.expected - now)}, at "
+            f"{time_in(limited.expected, zone)} (an estimate: the median of {jobs} in the last hour is "
+            f"{took(limited.median)})"
+        )
+    if limited.latest is None:
+        return ""
+    latest = f"in {span(limited.latest - now)}, at {time_in(limited.latest, zone)}"
+    return f", and the next place is free {latest}, at the latest: then a lease or an offer ends"
 
 
 def storm(known: Evidence) -> str:

@@ -29,7 +29,7 @@ create table minutehand.batches (
 ) with (fillfactor = 50);
 create index batches_tenant on minutehand.batches (tenant, id) where tenant <> '';
 create index batches_ended on minutehand.batches (ended) where ended is not null;
-create index batches_parent on minutehand.batches (parent) where parent is not null;
+create index batches_parent on minutehand.batches (parent, id) where parent is not null;
 create index batches_open on minutehand.batches (created) where closed is null;
 
 create table minutehand.batch_counts (

@@ -1,8 +1,9 @@
 """`minutehand batches ls` and `show`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import click
 
@@ -15,13 +16,22 @@ from minutehand.cli.options import (
     output_option,
     tenant_option,
 )
-from minutehand.cli.output import print_message, put_json, put_table
+from minutehand.cli.output import is_terminal, print_message, put_json, put_table
+from minutehand.cli.tables import Column
 from minutehand.cli.values import batch_id
 from minutehand.queries.batches import BatchRow, get_batch, list_batches
+from minutehand.queries.ids import short_batch_ids
 from minutehand.queries.jobs import clock
 
 COUNTS = ("total", "open", "done", "dead", "expired", "cancelled")
-HEADERS = ["id", "name", "state", *COUNTS, "created", "tenant"]
+HEADERS: list[str | Column] = [
+    Column(name="id"),
+    "name",
+    "state",
+    *(Column(name=name, number=True, rank=2 if name in ("expired", "cancelled") else 0) for name in COUNTS),
+    "created",
+    Column(name="tenant", least=8, rank=1),
+]
 
 
 @click.command()
@@ -33,6 +43,8 @@ def ls(limit: int, form: str) -> None:
     """List batches with the counts of their jobs, the latest first."""
     with open_database() as database:
         found, now = list_batches(database, limit=limit), clock(database)
+        # Programs that read a pipe expect full ids.
+        short = short_batch_ids(database, [each.id for each in found]) if is_terminal() else {}
     if form == "json":
         for each in found:
             put_json(_facts(each))
@@ -40,7 +52,7 @@ def ls(limit: int, form: str) -> None:
         for each in found:
             click.echo(str(each.id))
     else:
-        _put_batches(found, now)
+        _put_batches(found, short, now)
 
 
 @click.command()
@@ -61,8 +73,8 @@ def show(batch: GivenId, form: str) -> None:
     put_table(["field", "value"], rows, headed=False)
 
 
-def _put_batches(found: Iterable[BatchRow], now: datetime) -> None:
-    if rows := [_row(each, now) for each in found]:
+def _put_batches(found: Iterable[BatchRow], short: Mapping[UUID, str], now: datetime) -> None:
+    if rows := [[short.get(each.id, str(each.id)), *_row(each, now)] for each in found]:
         put_table(HEADERS, rows)
     else:
         print_message("There are no batches.")
@@ -70,7 +82,7 @@ def _put_batches(found: Iterable[BatchRow], now: datetime) -> None:
 
 def _row(each: BatchRow, now: datetime) -> list[str]:
     counts = [str(getattr(each, name)) for name in COUNTS]
-    return [str(each.id), each.name or "", each.state, *counts, text.ago(each.created, now), each.tenant]
+    return [each.name or "", each.state, *counts, text.ago(each.created, now), each.tenant]
 
 
 def _value(value: Any) -> str:

@@ -13,7 +13,7 @@ def schedules() -> None:
 
     \b
     Examples:
-      minutehand schedules put report '0 8 * * mon' report '{"n": 1}' --zone Europe/Berlin
+      minutehand schedules put report '0 8 * * mon' report '{"n": 1}'
       minutehand schedules preview '30 2 * * *' --zone America/Los_Angeles -n 4
       minutehand schedules ls
       minutehand schedules install our.schedules:SCHEDULES

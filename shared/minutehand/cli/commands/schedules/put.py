@@ -92,8 +92,8 @@ def put(
 
     \b
     Examples:
-      minutehand schedules put report '0 8 * * mon' report '{"n": 1}' --zone Europe/Berlin
-      minutehand schedules put clean PT6H clean --catch-up last --overlap skip --queue slow
+      minutehand schedules put report '0 8 * * mon' report --zone Europe/Berlin
+      minutehand schedules put clean PT6H clean --catch-up last --overlap skip
     """
     schedule = Schedule(
         name,

@@ -1,5 +1,6 @@
 """What a month of work cost."""
 
+from datetime import timedelta
 from typing import Annotated, cast
 
 from fastapi import Query
@@ -8,13 +9,16 @@ from minutehand.costs.month import parse_month
 from minutehand.costs.monthly_report import report_month
 from minutehand.costs.prices import read_prices
 from minutehand.costs.report import Mode
-from minutehand.errors import ConfigurationError, InvalidJobError
+from minutehand.errors import BusyError, ConfigurationError, InvalidJobError
 from minutehand.functions.api.dependencies import ConnectedToAll, create_router
 from minutehand.functions.api.openapi import COMMON, responds
 from minutehand.functions.api.responses import Json
 from minutehand.functions.api.schemas import cost as schemas
 from minutehand.functions.api.schemas.cost import CostFilter, cost_fields
 from minutehand.settings.table import MODE
+
+# For each of two statements: API Gateway waits for 30 seconds.
+LIMIT = timedelta(seconds=10)
 
 router = create_router("system")
 
@@ -23,13 +27,16 @@ router = create_router("system")
 def get_cost(filters: Annotated[CostFilter, Query()], database: ConnectedToAll) -> Json:
     """Report what a month of work cost on AWS in dollars, by kind, and what it would have cost elsewhere.
 
-    It reads the month's attempts and finished jobs, which takes time in proportion to their number. The dispatcher,
-    cold starts, the other modes and the other services are estimates with the figures of the table of prices.
+    It reads the month's attempts and finished jobs, which takes time in proportion to their number: if it takes too
+    long, run `minutehand cost`, which has no time limit. The dispatcher, cold starts, the other modes and the other
+    services are estimates with the figures of the table of prices.
     """
     prices, mode = read_prices(), filters.mode or _mode()
     try:
         month = parse_month(filters.month) if filters.month else None
-        found = report_month(database, month, prices, filters.architecture, mode)
+        found = report_month(database, month, prices, filters.architecture, mode, limit=LIMIT)
+    except BusyError as error:
+        raise BusyError(f"{error}; `minutehand cost` has no time limit") from None
     except ConfigurationError as error:
         raise InvalidJobError("month_has_a_report", str(error)) from None
     return Json(cost_fields(found, prices))

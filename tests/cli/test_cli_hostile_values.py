@@ -1,0 +1,108 @@
+"""Long and hostile values in a terminal of 80 columns: wide, combining and bidirectional characters, and no spaces."""
+
+from contextlib import closing
+from datetime import timedelta
+
+import psycopg
+import pytest
+from psycopg.types.json import Json
+from rich.cells import cell_len
+
+from minutehand import Database, NewJob, enqueue, schedules
+from minutehand.batches import open_batch
+from minutehand.cli.output import wrap
+from minutehand.operations.controls import limit, pause
+from minutehand.operations.jobs import cancel
+from tests.cli.terminal import Terminal
+
+WIDE, COMBINING, RIGHT_TO_LEFT = "報告" * 40, "e\u0301" * 80, "\u202egnp.exe\u2066" * 10
+NAME = f"{WIDE}{COMBINING}{RIGHT_TO_LEFT}\x1b[2J\x07"
+KIND = "k" * 50 + ".reports" * 6
+QUEUE, TENANT = "q" * 100, "t" * 100
+ERROR = Json({"type": "E" * 90, "message": f"{NAME} {NAME}", "trace": f"  File {NAME}\n    {NAME}"})
+FAILED = "deleted = now(), failed = true, attempts = 8, error = %s, claimed = now()"
+ATTEMPT = """
+insert into minutehand.attempts (job, attempt, started, ended, tenant, queue, kind, outcome, error, worker, request)
+select id, 1, now(), now(), tenant, queue, kind, 'dead', error, %(name)s, %(name)s
+  from minutehand.jobs
+ where id = %(id)s
+"""
+# Options of jobs. The group's value has no place in a command without quotes.
+OPTIONS = {"queue": QUEUE, "group": NAME[:200], "tenant": TENANT}
+
+
+@pytest.fixture
+def known(direct_database) -> dict[str, str]:
+    """A database that is full of hostile values: its URL, and the ids of a due job, a dead one and a batch."""
+    with closing(Database(direct_database.url)) as database:
+        batch = open_batch(database, name=NAME[:200], tenant=TENANT)
+        due, dead, cancelled = (
+            enqueue(
+                KIND,
+                {"text": NAME * 5},
+                connection=database,
+                headers={"x": NAME},
+                key=f"{n}{NAME}",
+                **OPTIONS,
+            ).id
+            for n in range(3)
+        )
+        enqueue(KIND, connection=database, batch=batch, **OPTIONS)
+        cancel(database, [cancelled], NAME, actor=NAME[:200])
+        limit(database, 0, kind=KIND, queue=QUEUE, reason=NAME, actor=NAME[:200])
+        limit(database, 9, rate=1, period=timedelta(days=1), per="group", break_after=3, reason=NAME)
+        pause(database, key=f"0{NAME}", queue=QUEUE, reason=NAME, actor=NAME[:200])
+        schedules.save(
+            database, schedules.Schedule(NAME[:200], "0 8 * * mon", NewJob(KIND, NAME, queue=QUEUE))
+        )
+    with psycopg.connect(direct_database.admin_url) as connection:
+        connection.execute(f"update minutehand.jobs set {FAILED} where id = %s", [ERROR, dead])  # type: ignore[arg-type]
+        connection.execute(ATTEMPT, {"name": NAME[:190], "id": dead})
+    return {"url": direct_database.url, "due": str(due), "dead": str(dead), "batch": str(batch)}
+
+
+SHOWN = [
+    "ls",
+    "ls --state dead",
+    "show {due}",
+    "show {dead}",
+    "show {due} --payload",
+    "show {dead} --payload",
+    "why {due}",
+    f"why {QUEUE}",
+    "stats",
+    "queues",
+    "top --once",
+    "events",
+    "audit",
+    "controls",
+    "defaults",
+    "schedules ls",
+    "schedules show {schedule}",
+    "batches ls",
+    "batches show {batch}",
+    "share",
+    "retention",
+    "doctor",
+    "cost",
+]
+
+
+@pytest.mark.programs
+@pytest.mark.parametrize("command", SHOWN)
+def test_output_with_hostile_values_fits_80_columns(known: dict[str, str], command: str) -> None:
+    words = [NAME[:200] if word == "{schedule}" else word.format(**known) for word in command.split()]
+    with Terminal(*words, url=known["url"], PAGER="cat") as terminal:
+        lines = terminal.end()
+
+    assert terminal.process.returncode in (0, 1), lines
+    assert [line for line in lines if cell_len(line) > 80] == []
+    assert not {"\x1b", "\x07", "\u202e", "\u2066"} & {*"".join(lines)}
+
+
+@pytest.mark.parametrize("text", [WIDE, COMBINING, "x" * 500, f"payload:      {WIDE} {WIDE}", "a b " * 50])
+def test_wrapped_text_fits_and_loses_nothing(text: str) -> None:
+    lines = wrap(text, 80, "  ", " " * 14)
+
+    assert max(map(cell_len, lines)) <= 80
+    assert "".join("".join(lines).split()) == "".join(text.split())

@@ -1,5 +1,6 @@
 """Database checks of the doctor: each planted fault is found by its check only."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import LiteralString
@@ -73,6 +74,7 @@ def test_capacity_above_the_connections_is_found(installation: Installation, exa
 
     assert complaints(findings) == {"connections"}
     assert "of 100 connections are free, and the capacity is 101" in findings["connections"].found
+    assert re.search(r"; .+ has \d+, more than the others$", findings["connections"].found)
 
 
 def test_missing_schema_is_reported_once(installation: Installation, examine: Examine) -> None:

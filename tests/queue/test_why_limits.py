@@ -132,10 +132,12 @@ def test_why_names_the_end_of_a_lease_without_estimate(
     answer = explained(queue, arrange)
 
     (lease,) = queue.sql(
-        "select visible from minutehand.jobs_live where claimed is not null and kind = 'echo'"
+        "select id, visible from minutehand.jobs_live where claimed is not null and kind = 'echo'"
     )
     assert f", and the next place is free in {LEASE.seconds // 60} min" in answer.sentence
-    assert answer.sentence.endswith(", at the latest: then a lease or an offer ends.")
+    running = f"the lease of echo ({lease['id']}) ends, which has been running for "
+    assert f", at the latest: then {running}" in answer.sentence
+    assert answer.evidence["ends_first"] == str(lease["id"])
     assert answer.evidence["next_free"] == lease["visible"]
     assert answer.evidence["is_estimate"] is False
 
@@ -194,3 +196,7 @@ def test_why_names_the_place_under_a_rate(queue: Queue, rate: Rate) -> None:
 
     assert answer.reason == "rate"
     assert answer.sentence.endswith(" at the earliest, and this one is number 3 in line.")
+
+
+def test_why_names_the_end_of_an_offer_without_estimate(queue: Queue) -> None:
+    assert ", at the latest: then the offer of echo (" in explained(queue, of_offered).sentence

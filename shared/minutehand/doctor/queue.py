@@ -128,7 +128,7 @@ def late(examined: ExaminedDatabase) -> Opinion:
         + [f"{more} other queue{'s' * (more > 1)} too"] * (more > 0),
         f"see last-tick; without a dispatcher, run: minutehand work{_served(alone)}"
         if alone
-        else "see last-tick; if it is ok, the capacity is used up or workers fail: minutehand ls --state running",
+        else f"see last-tick; if it is ok: minutehand why {due[0]['queue'] if due else ''}".rstrip(),
         "no job has been due for more than two ticks",
     )
 

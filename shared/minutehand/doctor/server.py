@@ -142,6 +142,8 @@ def connections(examined: ExaminedDatabase) -> Opinion:
         return ok(found)
     if examined.wire.process != _process(examined):
         return ok(f"{found}; a pooler shares them")
+    if server["holder"]:
+        found += f"; {server['holder']} has {server['held']}, more than the others"
     return problem(found, "lower MINUTEHAND_CAPACITY, raise max_connections, or use a transaction pooler")
 
 

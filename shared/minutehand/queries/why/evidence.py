@@ -86,17 +86,19 @@ class Line:
 class Limited:
     """The place of a due job among those of its queue under a reached limit, and the next free place of the limit.
 
-    `ahead` jobs come first, or more of them if `is_cut`. The next place is expected to be free at `expected`, after the
-    `median` time of `jobs` jobs of the running job's kind. If that is unknown, it is free at `latest`: a lease ends.
+    `ahead` jobs come first, or more of them if `is_cut`. Job `id` is expected to end first, at `expected`, after the
+    `median` time of `jobs` jobs of its kind. If that is unknown, it is the one whose lease or offer `ends` first.
     """
 
     ahead: int = 0
     is_cut: bool = False
+    id: UUID | None = None
     kind: str | None = None
+    claimed: datetime | None = None
+    ends: datetime | None = None
     jobs: int | None = None
     median: timedelta | None = None
     expected: datetime | None = None
-    latest: datetime | None = None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from datetime import timedelta, tzinfo
 
 from minutehand.model.control import SCOPE, Control
 from minutehand.model.row import Row
+from minutehand.queries.commands import names_of, quoted
 from minutehand.queries.why.evidence import Evidence, Found
 from minutehand.queries.why.words import time_in, turn, under_limit
 
@@ -37,18 +38,25 @@ def _limited(known: Evidence, zone: tzinfo) -> Found | None:
         return None
     evidence = {"limit": full.limit, "busy": full.busy, "scope": full.scope}
     busy = f"{full.busy} {'job is' if full.busy == 1 else 'jobs are'} offered or running"
-    reached, step = f"The limit of {full.limit} for {full.scope} is reached: {busy}", "minutehand controls"
+    reached, step = f"The limit of {full.limit} for {full.scope} is reached: {busy}", _listing(full)
     if full.per:
         value = getattr(known.row, full.per)
         reached = f"Its {full.per} runs {full.busy} of {full.limit} at once ({full.per} {value}; limit of {full.scope})"
-        step = (
-            f"to see them: minutehand ls --queue {known.row.queue} --state running; to see the limits: {step}"
-        )
+        step = f"minutehand ls --queue {known.row.queue} --state running"
         evidence |= {full.per: value}
     text, found = under_limit(known, zone)
     if not full.limit:
         text = "no job under it starts until somebody raises it"
+    step = f"to see them: {step}; to see the limits: minutehand controls"
     return "limited", f"{reached}; {text}.", step, evidence | found
+
+
+def _listing(limit: Control) -> str:
+    """Return the command that lists the running jobs under a limit."""
+    names = names_of(limit)
+    names.pop("tenant", None)
+    flags = [word for name, value in names.items() for word in (f"--{name}", quoted(value))]
+    return " ".join(["minutehand", "ls", *flags, "--state running"])
 
 
 def _limits(known: Evidence) -> Iterator[Control]:

@@ -36,8 +36,9 @@ def under_limit(known: Evidence, zone: tzinfo) -> tuple[str, dict[str, Any]]:
         return "this one waits in line", {}
     evidence = {
         "ahead": limited.ahead,
-        "next_free": limited.expected or limited.latest,
+        "next_free": limited.expected or limited.ends,
         "is_estimate": bool(limited.expected),
+        "ends_first": limited.id and str(limited.id),
     }
     return f"this one is {turn(known)}{_free(limited, known.now, zone)}", evidence
 
@@ -51,10 +52,14 @@ def _free(limited: Limited, now: datetime, zone: tzinfo) -> str:
             f"{time_in(limited.expected, zone)} (an estimate: the median of {jobs} in the last hour is "
             f"{took(limited.median)})"
         )
-    if limited.latest is None:
+    if limited.ends is None:
         return ""
-    latest = f"in {span(limited.latest - now)}, at {time_in(limited.latest, zone)}"
-    return f", and the next place is free {latest}, at the latest: then a lease or an offer ends"
+    until = f"{span(limited.ends - now)}, at {time_in(limited.ends, zone)}"
+    job = f"{limited.kind} ({limited.id})"
+    if limited.claimed is None:
+        return f", and the next place is free in {until}, at the latest: then the offer of {job} ends"
+    ran = f"which has been running for {span(now - limited.claimed)}"
+    return f", and the next place is free in {until}, at the latest: then the lease of {job} ends, {ran}"
 
 
 def storm(known: Evidence) -> str:

@@ -11,6 +11,7 @@ from minutehand.costs.prices import read_prices
 from minutehand.costs.report import Mode
 from minutehand.errors import BusyError, ConfigurationError, InvalidJobError
 from minutehand.functions.api.dependencies import ConnectedToAll, create_router
+from minutehand.functions.api.errors import ApiError, ProblemType
 from minutehand.functions.api.openapi import COMMON, responds
 from minutehand.functions.api.responses import Json
 from minutehand.functions.api.schemas import cost as schemas
@@ -19,6 +20,7 @@ from minutehand.settings.table import MODE
 
 # For each of two statements: API Gateway waits for 30 seconds.
 LIMIT = timedelta(seconds=10)
+TOO_LONG = ProblemType(503, "unavailable", "Reading the month takes too long")
 
 router = create_router("system")
 
@@ -35,8 +37,8 @@ def get_cost(filters: Annotated[CostFilter, Query()], database: ConnectedToAll) 
     try:
         month = parse_month(filters.month) if filters.month else None
         found = report_month(database, month, prices, filters.architecture, mode, limit=LIMIT)
-    except BusyError as error:
-        raise BusyError(f"{error}; `minutehand cost` has no time limit") from None
+    except BusyError:
+        raise ApiError(TOO_LONG, "Run `minutehand cost`, which has no time limit.") from None
     except ConfigurationError as error:
         raise InvalidJobError("month_has_a_report", str(error)) from None
     return Json(cost_fields(found, prices))

@@ -21,8 +21,10 @@ WORDS = re.compile(r"(\s*)(\S+)")
 
 
 def print_message(message: str) -> None:
-    """Print a message to stderr."""
-    click.echo(safe(message), err=True)
+    """Print a message to stderr; on a terminal, in lines that fit it."""
+    text = safe(message)
+    for line in wrap(text, get_terminal_size().columns) if sys.stderr.isatty() else [text]:
+        click.echo(line, err=True)
 
 
 def put_json(value: Any) -> None:

@@ -6527,7 +6527,7 @@ CREATE INDEX batches_ended ON minutehand.batches USING btree (ended) WHERE (ende
 
 CREATE INDEX batches_open ON minutehand.batches USING btree (created) WHERE (closed IS NULL);
 
-CREATE INDEX batches_parent ON minutehand.batches USING btree (parent) WHERE (parent IS NOT NULL);
+CREATE INDEX batches_parent ON minutehand.batches USING btree (parent, id) WHERE (parent IS NOT NULL);
 
 CREATE INDEX batches_tenant ON minutehand.batches USING btree (tenant, id) WHERE ((tenant)::text <> ''::text);
 

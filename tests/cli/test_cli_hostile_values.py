@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from datetime import timedelta
+from typing import Any
 
 import psycopg
 import pytest
@@ -27,8 +28,7 @@ select id, 1, now(), now(), tenant, queue, kind, 'dead', error, %(name)s, %(name
   from minutehand.jobs
  where id = %(id)s
 """
-# Options of jobs. The group's value has no place in a command without quotes.
-OPTIONS = {"queue": QUEUE, "group": NAME[:200], "tenant": TENANT}
+OPTIONS: dict[str, Any] = {"queue": QUEUE, "group": NAME[:200], "tenant": TENANT}
 
 
 @pytest.fixture

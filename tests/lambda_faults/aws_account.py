@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from moto import mock_aws
-from moto.server import DomainDispatcherApplication, create_backend_app
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 from werkzeug.wrappers import Request, Response
 

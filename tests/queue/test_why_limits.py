@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
@@ -181,7 +181,7 @@ def test_why_counts_a_bounded_number_of_jobs_before(queue: Queue) -> None:
 class Rate(NamedTuple):
     """A rate of each tenant, or of all jobs."""
 
-    options: dict[str, str]
+    options: dict[str, Any]
     job: dict[str, str]
 
 

@@ -16,7 +16,7 @@ FAILED = {"job": JOB, "kind": "invoice.send", "ran_ms": 61_000, "error_type": "T
 
 
 def stored(job: str, key: str | None) -> Row:
-    moments = dict.fromkeys(
+    moments: dict[str, Any] = dict.fromkeys(
         ["enqueued", "run_at", "visible", "offered", "claimed", "deleted"], datetime.now(UTC)
     )
     return Row(

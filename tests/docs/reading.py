@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
+import pytest
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parent.parent.parent
@@ -91,6 +93,19 @@ class Reader:
 
 def is_make(block: Block) -> bool:
     return block.text.startswith("make ")
+
+
+def page_cases(*pages: Path) -> list[Any]:
+    """Return pages as parameters of a test; `make test/programs` has those that start more than one program."""
+    return [
+        pytest.param(page, marks=[pytest.mark.programs] if sum(map(is_program, blocks(page))) > 1 else [])
+        for page in pages
+    ]
+
+
+def is_program(block: Block) -> bool:
+    """Whether a block starts at least one program."""
+    return block.language in ("python", "sh") and not FILE_NAME.match(block.text) and not is_make(block)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.reading import ROOT, Reader, anchor, blocks, headings, is_make, local_api
+from tests.docs.reading import ROOT, Reader, anchor, blocks, headings, is_make, local_api, page_cases
 from tests.servers import Database
 
 PAGES = [
@@ -18,20 +18,6 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
 ]
 FRAMEWORKS = sorted((ROOT / "docs" / "frameworks").glob("*.md"))
-# Pages whose blocks start many programs.
-MANY_PROGRAMS = {
-    "command-line.md",
-    "groups.md",
-    "handlers.md",
-    "history.md",
-    "jobs.md",
-    "operating.md",
-    "scaling.md",
-    "schedules.md",
-    "testing.md",
-    "tutorial.md",
-    *(page.name for page in FRAMEWORKS),
-}
 # The pages in other subfolders are executed by other tests.
 ALL_PAGES = [*PAGES, *sorted((ROOT / "docs").glob("*/*.md"))]
 # Diagrams and responses, which are not executed.
@@ -48,12 +34,7 @@ def reader(direct_database: Database, tmp_path: Path) -> Iterator[Reader]:
 
 
 @pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, marks=[pytest.mark.programs] if page.name in MANY_PROGRAMS else [])
-        for page in [*PAGES, *FRAMEWORKS]
-    ],
-    ids=lambda page: page.relative_to(ROOT).as_posix(),
+    "page", page_cases(*PAGES, *FRAMEWORKS), ids=lambda page: page.relative_to(ROOT).as_posix()
 )
 def test_page_blocks_run_in_order(page: Path, reader: Reader) -> None:
     reader.follow_page(page)

@@ -10,7 +10,7 @@ import boto3
 import psycopg
 import pytest
 from moto import mock_aws
-from test_documents import ROOT, Reader, blocks, reader
+from test_documents import ROOT, Reader, blocks, page_cases, reader
 
 PAGES = sorted((ROOT / "docs" / "moving").glob("*.md"))
 TABLES = Path(__file__).parent / "moving"
@@ -76,7 +76,7 @@ MOVES = {
 __all__ = ["reader"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", page_cases(*PAGES), ids=lambda page: page.stem)
 def test_guide_runs_and_migrates_pending_jobs(page: Path, reader: Reader) -> None:
     if page.stem in MOVES:
         prepare(page.stem, reader.url)

@@ -31,6 +31,7 @@ from hypothesis import HealthCheck, settings
 from minutehand.database import close_thread_databases
 from minutehand.events.sinks import deliveries
 from tests.servers import DIRECT, POOLS, REQUIRED, Database, Servers
+from tests.sessions import SESSIONS, Sessions
 from tests.thorough import THOROUGH
 
 NewDatabase = Callable[..., Database]
@@ -127,7 +128,20 @@ def server_name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def database(servers: Servers, server_name: str) -> Iterator[Database]:
+def sessions() -> Sessions:
+    """The sessions that stay open between the tests that request them."""
+    return SESSIONS
+
+
+@pytest.fixture
+def no_sessions(request: pytest.FixtureRequest) -> None:
+    """Close the sessions of earlier tests, unless this test requests them."""
+    if "sessions" not in request.fixturenames:
+        SESSIONS.close()
+
+
+@pytest.fixture
+def database(servers: Servers, server_name: str, no_sessions: None) -> Iterator[Database]:
     """A migrated database without jobs on the server of the run."""
     with servers.address(server_name).clean() as database:
         yield database
@@ -135,7 +149,7 @@ def database(servers: Servers, server_name: str) -> Iterator[Database]:
 
 
 @pytest.fixture
-def direct_database(servers: Servers) -> Iterator[Database]:
+def direct_database(servers: Servers, no_sessions: None) -> Iterator[Database]:
     """A migrated database without jobs on direct-18, for tests that do not depend on the server."""
     with servers.address("direct-18").clean() as database:
         yield database

@@ -25,6 +25,7 @@ from minutehand.local.programs import unprivileged_user
 from minutehand.testing.databases import Databases, at, database_name
 from minutehand.testing.reuse import ReusedDatabase
 from minutehand.testing.serving import run_directory, serving, start_server
+from tests.sessions import SESSIONS
 
 EXTERNAL = os.environ.get("MINUTEHAND_TEST_DATABASE_URL") or None
 REQUIRED = frozenset(filter(None, os.environ.get("MINUTEHAND_TEST_REQUIRE", "").split(",")))
@@ -88,9 +89,10 @@ class Address:
         if self.url != self.admin_url:
             database = self.make()
             yield database
+            SESSIONS.close()
             return self.drop(database)
         yield self._database(self.reused.url)
-        self.reused.reset()
+        self.reused.reset(keep=SESSIONS.processes())
 
     def _database(self, url: str) -> Database:
         return Database(at(self.url, database_name(url)), url)

@@ -14,6 +14,7 @@ from minutehand.functions.api import app as api_module
 from minutehand.functions.api.dependencies import connect
 from tests.api.stage import TOKEN, claim_one, finish
 from tests.servers import Database as Server
+from tests.sessions import Sessions
 
 with catch_warnings(action="ignore"):  # a deprecation warning about httpx
     from starlette.testclient import TestClient
@@ -34,12 +35,12 @@ def log(function: ModuleType) -> StringIO:
 
 
 @pytest.fixture
-def on_database(function: ModuleType, log: StringIO) -> Iterator[Callable[[Server], Database]]:
-    """Make the function use a database."""
+def on_database(function: ModuleType, log: StringIO) -> Iterator[Callable[..., Database]]:
+    """Make the function use a database; its session is a new one, or that of `database`."""
     opened: list[Database] = []
 
-    def use(server: Server) -> Database:
-        database = Database(server.url)
+    def use(server: Server, database: Database | None = None) -> Database:
+        database = database or Database(server.url)
         opened.append(database)
         function.app.dependency_overrides[connect] = lambda: database
         return database
@@ -51,9 +52,11 @@ def on_database(function: ModuleType, log: StringIO) -> Iterator[Callable[[Serve
 
 
 @pytest.fixture
-def jobs(database: Server, on_database: Callable[[Server], Database]) -> Database:
+def jobs(database: Server, on_database: Callable[..., Database], sessions: Sessions) -> Iterator[Database]:
     """The database that the function uses."""
-    return on_database(database)
+    jobs = on_database(database, sessions.open(database.url))
+    yield jobs
+    sessions.keep(jobs, database.url)
 
 
 @pytest.fixture

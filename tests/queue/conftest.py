@@ -15,20 +15,21 @@ from minutehand.schema.steps import steps
 from tests.queue.logins import Login, logins
 from tests.queue.stage import Queue
 from tests.servers import Database
+from tests.sessions import Sessions
 
 
 @pytest.fixture
-def queue(database: Database) -> Iterator[Queue]:
+def queue(database: Database, sessions: Sessions) -> Iterator[Queue]:
     """A queue on the server of the run."""
-    queue = Queue(database.url, database.admin_url)
+    queue = Queue(database.url, database.admin_url, sessions)
     yield queue
     queue.close()
 
 
 @pytest.fixture
-def direct_queue(direct_database: Database) -> Iterator[Queue]:
+def direct_queue(direct_database: Database, sessions: Sessions) -> Iterator[Queue]:
     """A queue on direct-18, for behavior that is the same on every server."""
-    queue = Queue(direct_database.url, direct_database.admin_url)
+    queue = Queue(direct_database.url, direct_database.admin_url, sessions)
     yield queue
     queue.close()
 

@@ -20,6 +20,7 @@ from minutehand.model.outcome import Finish
 from minutehand.model.row import Row
 from minutehand.offer import Offered, offer
 from minutehand.queries.jobs import get
+from tests.sessions import Sessions
 
 LEASE = timedelta(minutes=1)
 GRACE = timedelta(seconds=2)
@@ -30,13 +31,14 @@ DEADLINE = timedelta(seconds=20)
 class Queue:
     """A queue, with workers and dispatchers that a test controls."""
 
-    def __init__(self, url: str, admin_url: str) -> None:
+    def __init__(self, url: str, admin_url: str, sessions: Sessions | None = None) -> None:
+        """Open two sessions, or take those of earlier tests."""
         self._url = url
         self._sessions = ExitStack()
         self._threads = ThreadPoolExecutor(32)
         self._lock = Lock()
-        self._admin = self._open(admin_url)
-        self.database = self._open(url)
+        self._admin = self._open(admin_url, sessions)
+        self.database = self._open(url, sessions)
 
     def close(self) -> None:
         self._threads.shutdown()
@@ -51,7 +53,11 @@ class Queue:
         """Open another session of the same database."""
         return self._open(self._url)
 
-    def _open(self, url: str) -> Database:
+    def _open(self, url: str, sessions: Sessions | None = None) -> Database:
+        if sessions:
+            database = sessions.open(url)
+            self._sessions.callback(sessions.keep, database, url)
+            return database
         database = Database(url)
         # Connect before a thread uses it.
         assert database.connection

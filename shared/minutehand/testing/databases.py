@@ -1,7 +1,7 @@
 """A database for each test, copied from a template with the schema and the user's tables."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
 from time import sleep
@@ -16,7 +16,7 @@ from minutehand.testing.statements import run
 
 # Search path of new sessions. New tables are created in public, as usual.
 SEARCH_PATH = '"$user", public, minutehand_testing, pg_catalog'
-END_SESSIONS = "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s and pid <> %s"
+END_SESSIONS = "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s and pid <> all(%s)"
 
 
 class Databases:
@@ -57,9 +57,9 @@ class Databases:
         """Drop a database, even if it is still in use."""
         self._execute(f"drop database {database_name(url)} with (force)")
 
-    def end_sessions(self, url: str, but: int = 0) -> None:
-        """End every session at a database except that of one process, and return when they have ended."""
-        while self._connection.execute(END_SESSIONS, [database_name(url), but]).fetchone():
+    def end_sessions(self, url: str, keep: Sequence[int] = ()) -> None:
+        """End every session at a database except those of some processes, and return when they have ended."""
+        while self._connection.execute(END_SESSIONS, [database_name(url), list(keep)]).fetchone():
             sleep(0.001)
 
     def close(self) -> None:
@@ -92,7 +92,7 @@ def make_template(url: str, name: str, migrate: Callable[[str], object], *, cloc
                 run(template, "clock_for_functions")
         migrate(at(url, name))
         connection.execute(f"alter database {name} allow_connections false".encode())
-        connection.execute(END_SESSIONS, [name, 0])
+        connection.execute(END_SESSIONS, [name, []])
 
 
 def database_name(url: str) -> str:

@@ -3,6 +3,7 @@
 A reset takes a few milliseconds; copying the template and dropping the copy takes more than a hundred.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 
 from minutehand.database import Connection, connect
@@ -34,11 +35,11 @@ class ReusedDatabase:
             self.copies += 1
         return self._copy.url
 
-    def reset(self) -> None:
-        """Restore the template's state; this ends all sessions of the database."""
+    def reset(self, keep: Iterable[int] = ()) -> None:
+        """Restore the template's state; this ends all sessions of the database but those of some server processes."""
         if self._copy is None:
             return
-        self._databases.end_sessions(self._copy.url, but=self._copy.session)
+        self._databases.end_sessions(self._copy.url, keep=[self._copy.session, *keep])
         if not self._copy.reset():
             self.discard()
 

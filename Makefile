@@ -129,7 +129,7 @@ test/thorough: setup ## Run the tests with generated examples and many jobs in f
 test/docs: docs ## Build the documentation site, which checks its links
 
 .PHONY: test/programs
-test/programs: setup ## Run the tests that start many programs, such as Postgres, `minutehand dev` and pytest
+test/programs: setup ## Run the tests that start many programs, such as Postgres, `minutehand dev`, pytest and pages of the docs
 	@$(TEST) --server $(SERVER) -m "programs and not mutation"
 
 .PHONY: test/console
@@ -214,7 +214,7 @@ lint: setup ## Check formatting and lint rules
 
 .PHONY: types
 types: setup/pipeline ## Check types
-	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/mypy --no-error-summary --num-workers 2
 
 .PHONY: imports
 imports: setup ## Check import contracts

@@ -7,8 +7,9 @@ empty_database      on direct-18, with nothing in it, not even the schema
 connection          to `database`, opened as the library opens it
 new_database        makes more copies, on any server
 
-`database` is one database for all tests of the process. After each test its rows are deleted and its sessions end; if
-its schema is another one then, the next test has a new copy.
+`database` is one database for all tests of the process. After each test its rows are deleted and its sessions end,
+except those that the next test takes over (tests/sessions.py). If its schema is another one then, the next test has a
+new copy.
 
 A test runs once, on the server of the run. Those marked `every_server` also run on the other ones, with
 `make test/servers`; those marked `every_version` not through a pooler.

@@ -15,7 +15,8 @@ from minutehand.functions.api.routers import system as router
 from minutehand.model.worker import Worker
 from minutehand.schema.steps import migrations
 from tests.api.stage import finish
-from tests.queue.stage import WAITING, until
+from tests.queue.stage import WAITING
+from tests.waiting import until
 
 MINUTE = timedelta(minutes=1)
 SECONDS = 60

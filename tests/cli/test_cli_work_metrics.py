@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from minutehand import Database, NewJob, enqueue_many
 from minutehand.metrics.table import METRICS, OF_A_JOB
-from tests.queue.stage import until
+from tests.waiting import until
 
 JOBS = 6
 

@@ -1,6 +1,5 @@
 """An emulator of small functions, built once, and helpers that wait."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from emulator import Clock, Emulator
 from emulator.errors import BuildError
 from emulator.parts import architecture
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 STACK = Path(__file__).parent / "stack" / "template.yaml"
@@ -39,15 +39,6 @@ def new_lambda() -> Iterator[NewLambda]:
 @pytest.fixture
 def lambda_(new_lambda: NewLambda) -> Emulator:
     return new_lambda()
-
-
-def until(true: Callable[[], Any], seconds: float = 60) -> Any:
-    """Wait until a condition holds."""
-    deadline = time.monotonic() + seconds
-    while not (seen := true()):
-        assert time.monotonic() < deadline, "the condition never held"
-        time.sleep(0.005)
-    return seen
 
 
 def begun(folder: Path, count: int = 1) -> list[int]:

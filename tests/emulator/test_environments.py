@@ -13,7 +13,8 @@ import psutil
 import pytest
 
 from emulator import Emulator, Environment, Invocation, Refused, WellBehaved
-from tests.emulator.conftest import CACHE, ROOT, STACK, NewLambda, begun, ended, lives, until
+from tests.emulator.conftest import CACHE, ROOT, STACK, NewLambda, begun, ended, lives
+from tests.waiting import until
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from emulator import Clock, Emulator, Invocation, Refused, WellBehaved
-from tests.emulator.conftest import NewLambda, until
+from tests.emulator.conftest import NewLambda
+from tests.waiting import until
 
 
 class Attempts(WellBehaved):

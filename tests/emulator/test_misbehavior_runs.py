@@ -12,8 +12,9 @@ import pytest
 
 from emulator import Emulator, Environment, Invocation, WellBehaved
 from emulator.misbehavior import Misbehavior
-from tests.emulator.conftest import begun, until
+from tests.emulator.conftest import begun
 from tests.emulator.misbehaving import callers, emulator, lambda_, used, waiting  # noqa: F401
+from tests.waiting import until
 
 
 def test_killed_environment_fails_only_its_invocation(lambda_: Emulator, tmp_path: Path) -> None:

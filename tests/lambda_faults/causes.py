@@ -17,11 +17,11 @@ from minutehand import BusyError, Retry
 from minutehand.queries.why.evidence import MANY
 from tests.doctor.account import Account
 from tests.doctor.small_disk import MEGABYTES, fill, on_disk, small_disk
-from tests.emulator.conftest import until
 from tests.lambda_faults.aws_account import aws_account
 from tests.lambda_faults.stage import Stage, staged
 from tests.lambda_faults.wrong_clock import hour_behind
 from tests.servers import Address, Database
+from tests.waiting import until
 
 # Longer than Home takes a queue for late.
 LATE = 150.0

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from emulator.misbehavior import Misbehavior
-from tests.emulator.conftest import until
 from tests.flow.stage import MINUTE
 from tests.lambda_faults.conftest import NewStage
 from tests.lambda_faults.stage import Stage
+from tests.waiting import until
 
 # The grace outlasts the steps of a test; the tests let it pass.
 TIMEOUT, GRACE = timedelta(seconds=3), timedelta(seconds=60)

@@ -14,10 +14,10 @@ import pytest
 from emulator import Clock
 from emulator.misbehavior import Misbehavior
 from minutehand import Retry
-from tests.emulator.conftest import until
 from tests.lambda_faults.conftest import NewStage
 from tests.lambda_faults.stage import Stage
 from tests.thorough import amount
+from tests.waiting import until
 
 SEEDS = [int(seed) for seed in os.environ.get("MINUTEHAND_TEST_SEEDS", "4").split(",")]
 ECHOES, WITNESSES, HOPELESS = amount(20, 100), amount(20, 40), amount(2, 6)

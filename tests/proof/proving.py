@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
 from threading import Barrier, Thread
-from time import monotonic
 from typing import Any
 
 from minutehand import Database
@@ -82,13 +81,6 @@ def states(database: Database) -> dict[str, int]:
         database, "select minutehand.state(j, clock_timestamp()), count(*) from minutehand.jobs j group by 1"
     )
     return dict(counted)
-
-
-def until(condition: Callable[[], object]) -> None:
-    """Poll until a condition holds; fail at the deadline."""
-    deadline = monotonic() + DEADLINE_SECONDS
-    while not condition():
-        assert monotonic() < deadline, "the condition did not hold before the deadline"
 
 
 def processes(script: str, arguments: Iterable[tuple[list[str], str]]) -> list[dict[str, Any]]:

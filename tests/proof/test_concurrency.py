@@ -22,7 +22,6 @@ from proving import (
     sql,
     states,
     together,
-    until,
 )
 
 from minutehand import Database, NewJob, Retry, enqueue_many
@@ -34,6 +33,7 @@ from minutehand.offer import offer
 from minutehand.tick import tick
 from tests import servers
 from tests.thorough import amount
+from tests.waiting import until
 
 pytestmark = pytest.mark.every_server
 

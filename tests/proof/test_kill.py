@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from proving import GRACE, HERE, LEASE, Post, Sessions, pass_time, settings, sql, until
+from proving import GRACE, HERE, LEASE, Post, Sessions, pass_time, settings, sql
 
 from minutehand import Database, Job, Retry, enqueue
 from minutehand.claim import take
@@ -21,6 +21,7 @@ from minutehand.model.row import Row
 from minutehand.queries.jobs import get
 from minutehand.tick import tick
 from tests import servers
+from tests.waiting import until
 
 pytestmark = [pytest.mark.every_server, pytest.mark.kill]
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 from backlog_values import JOB_OPTIONS
-from proving import GRACE, LEASE, until
+from proving import GRACE, LEASE
 from wire import Wire
 
 from minutehand import AsyncDatabase, Database, enqueue
@@ -22,6 +22,7 @@ from minutehand.finish import finish
 from minutehand.model.outcome import Done
 from tests import servers
 from tests.event_loop import run_in_loop
+from tests.waiting import until
 
 COUNT = "select count(*) from pg_prepared_statements"
 NAME = "select name from pg_prepared_statements where statement like '%%cancelling%%'"

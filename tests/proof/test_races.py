@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from proving import DEADLINE_SECONDS, GRACE, LEASE, TTL, WAITING, Sessions, sql, states, together, until
+from proving import DEADLINE_SECONDS, GRACE, LEASE, TTL, WAITING, Sessions, sql, states, together
 
 from minutehand import Database, Enqueued, Job, KeyTakenError, LostError, NewJob, enqueue, enqueue_many
 from minutehand.claim import claim, take
@@ -21,6 +21,7 @@ from minutehand.offer import offer
 from minutehand.operations.change import Change
 from minutehand.operations.jobs import cancel, promote, reschedule
 from minutehand.queries.jobs import get
+from tests.waiting import until
 
 pytestmark = pytest.mark.every_server
 

@@ -5,7 +5,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from threading import Lock
-from time import monotonic
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -21,6 +20,7 @@ from minutehand.model.row import Row
 from minutehand.offer import Offered, offer
 from minutehand.queries.jobs import get
 from tests.sessions import Sessions
+from tests.waiting import until
 
 LEASE = timedelta(minutes=1)
 GRACE = timedelta(seconds=2)
@@ -139,10 +139,3 @@ class Queue:
 WAITING = """select exists (select from pg_locks waiter join pg_locks holder using (pid)
                              where not waiter.granted and holder.granted and holder.database =
                                    (select oid from pg_database where datname = current_database())) as waiting"""
-
-
-def until(condition: Callable[[], object]) -> None:
-    """Poll until a condition holds; fail at the deadline."""
-    deadline = monotonic() + DEADLINE.total_seconds()
-    while not condition():
-        assert monotonic() < deadline, "the condition did not hold before the deadline"

@@ -11,7 +11,8 @@ from minutehand import InvalidJobError, MinutehandError, NotFoundError, Unfinish
 from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed
 from minutehand.operations.jobs import cancel, retry
-from tests.queue.stage import LONG, Queue, until
+from tests.queue.stage import LONG, Queue
+from tests.waiting import until
 
 pytestmark = pytest.mark.every_server
 

@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from uuid import uuid4
 
-import psycopg
 import pytest
 
-from minutehand import Database
-from minutehand.schema.migrate import migrate
-from minutehand.testing.databases import SEARCH_PATH, database_name
-from minutehand.testing.statements import run
-from tests.servers import Database as Address
+from minutehand.testing.databases import Databases, at, make_template
+from tests.servers import Servers
 from tests.sleep.event_bridge import EventBridge
 
 
@@ -21,14 +18,18 @@ def event_bridge(monkeypatch: pytest.MonkeyPatch) -> Iterator[EventBridge]:
         yield event_bridge
 
 
+@pytest.fixture(scope="package")
+def databases_with_clock(servers: Servers) -> Iterator[Databases]:
+    """Migrated databases whose clock a test can move."""
+    url, template = servers.address("direct-18").admin_url, f"clock_{uuid4().hex[:12]}_template"
+    make_template(url, template, lambda _: None)
+    with closing(Databases(url, template, "strategy file_copy")) as databases:
+        yield databases
+        databases.drop(at(url, template))
+
+
 @pytest.fixture
-def url_with_clock(empty_database: Address) -> str:
+def url_with_clock(databases_with_clock: Databases) -> Iterator[str]:
     """A migrated database whose clock a test can move."""
-    with psycopg.connect(empty_database.admin_url, autocommit=True) as connection:
-        name = database_name(empty_database.admin_url)
-        connection.execute(f"alter database {name} set search_path = {SEARCH_PATH}".encode())
-    with closing(Database(empty_database.url)) as database:
-        run(database, "clock")
-        migrate(database)
-        run(database, "clock_for_functions")
-    return empty_database.url
+    with databases_with_clock.clone() as url:
+        yield url

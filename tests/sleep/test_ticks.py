@@ -23,8 +23,8 @@ from minutehand.testing.statements import run
 from minutehand.tick import tick
 from minutehand.waking import sleep
 from minutehand.waking.alarms import LEAD
-from tests.queue.stage import until
 from tests.sleep.event_bridge import EventBridge
+from tests.waiting import until
 
 MINUTE, HOUR, SECOND = timedelta(minutes=1), timedelta(hours=1), timedelta(seconds=1)
 NOON = datetime.fromisoformat("2031-03-01T12:00:00+00:00")

@@ -2,9 +2,7 @@
 
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
 
 import psutil
 import psycopg
@@ -12,6 +10,7 @@ import pytest
 
 from tests.servers import Database
 from tests.testing.project import Project
+from tests.waiting import until
 
 CONFTEST = """
     from pathlib import Path
@@ -224,9 +223,3 @@ def test_plugin_is_loaded_only_on_request(project: Project) -> None:
 
     assert "fixture 'queue' not found" in project.test().text
     assert project.test("-p", "minutehand.testing").outcomes == {"passed": 1}
-
-
-def until(happened: Callable[[], bool]) -> None:
-    deadline = monotonic() + SECONDS
-    while not happened():
-        assert monotonic() < deadline, "it never happened"

@@ -7,8 +7,9 @@ import pytest
 
 from minutehand.database import Connection, connect
 from tests.pipeline.archive.stage import ask
-from tests.queue.stage import WAITING, until
+from tests.queue.stage import WAITING
 from tests.servers import Database
+from tests.waiting import until
 
 DROPS = {
     "partition": "select minutehand.drop_archived('jobs_done', %s)",

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import monotonic, sleep
 
 import pytest
 
@@ -14,6 +13,7 @@ from minutehand.database import connect
 from minutehand_pipeline.errors import BusyError
 from tests.pipeline.archive.stage import Stage
 from tests.pipeline.running import ROOT, clean_environment
+from tests.waiting import until
 
 pytestmark = pytest.mark.kill
 SECONDS = 300
@@ -55,13 +55,6 @@ def kill(process: "subprocess.Popen[str]") -> None:
     for stream in (process.stdin, process.stdout):
         if stream is not None:
             stream.close()
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline = monotonic() + SECONDS
-    while not condition():
-        assert monotonic() < deadline, "timed out"
-        sleep(0.05)
 
 
 def wait_for_sessions(stage: Stage) -> None:

@@ -16,7 +16,8 @@ from minutehand.finish import finish_all
 from minutehand.handlers import HandlerTable
 from minutehand.model.outcome import Done, Failed, Finish, Interrupted, Outcome
 from minutehand.work import work
-from tests.queue.stage import GRACE, LEASE, LONG, WAITING, Queue, until
+from tests.queue.stage import GRACE, LEASE, LONG, WAITING, Queue
+from tests.waiting import until
 
 TAKE = {"queue": "default", "limit": 1, "lease": LEASE, "grace": GRACE, **ANY_TIME_AND_SLOT}
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}

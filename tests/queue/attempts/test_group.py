@@ -17,7 +17,8 @@ from minutehand.handlers import HandlerTable
 from minutehand.model.event import Event
 from minutehand.model.outcome import Done, Finish, Interrupted
 from minutehand.work import work
-from tests.queue.stage import Queue, until
+from tests.queue.stage import Queue
+from tests.waiting import until
 
 STATE = "select minutehand.state(j) from minutehand.jobs j where id = %(id)s"
 

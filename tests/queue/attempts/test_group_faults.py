@@ -15,7 +15,8 @@ from minutehand.attempts.in_turn import run_jobs
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
 from minutehand.model.outcome import Done
-from tests.queue.stage import Queue, until
+from tests.queue.stage import Queue
+from tests.waiting import until
 
 STATE = "select minutehand.state(j) as state from minutehand.jobs j where id = %(id)s"
 

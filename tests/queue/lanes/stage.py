@@ -4,7 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 from minutehand.maintenance import run_maintenance
-from tests.queue.stage import Queue, until
+from tests.queue.stage import Queue
+from tests.waiting import until
 
 NO_SWEEP = "update minutehand.dispatcher set swept = now() + interval '5 minutes'"
 

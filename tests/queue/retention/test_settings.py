@@ -19,7 +19,8 @@ from minutehand.operations.retention import (
 )
 from tests.queue.past import ago, finished, noon, today
 from tests.queue.retention.stage import count
-from tests.queue.stage import Queue, until
+from tests.queue.stage import Queue
+from tests.waiting import until
 
 pytestmark = pytest.mark.every_version
 

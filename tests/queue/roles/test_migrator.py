@@ -20,8 +20,8 @@ from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Done
 from minutehand.schema.migrate import check_schema, migrate
 from minutehand.schema.steps import steps
-from tests.queue.stage import until
 from tests.servers import Servers, debian
+from tests.waiting import until
 
 pytestmark = pytest.mark.every_version
 

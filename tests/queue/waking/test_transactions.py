@@ -7,8 +7,9 @@ from uuid import uuid4
 import pytest
 
 from minutehand.database import Connection
-from tests.queue.stage import Queue, until
+from tests.queue.stage import Queue
 from tests.queue.waking.conftest import Lambda
+from tests.waiting import until
 
 ENQUEUE = "insert into minutehand.jobs_live (kind) values ('echo') returning id"
 AGE = "select clock_timestamp() > now() + interval '1 second'"

@@ -122,6 +122,7 @@ def _sweep(database: Database, steps: Steps, now: datetime | None) -> tuple[Step
     steps.run("create partitions", lambda: database.run("make_days"))
     steps.run("forget times", lambda: database.run("forget_times", now=now))
     steps.run("delete old history", lambda: database.run("prune_history", now=now))
+    steps.run("forget unclaimed offers", lambda: database.run("prune_unclaimed", now=now))
     steps.run("free keys", lambda: database.run("free_keys", now=now))
     steps.run("delete old firings", lambda: prune(database, now))
     steps.run("delete old batches", lambda: database.run("delete_batches", now=now))

@@ -54,6 +54,8 @@ def _offer(database: Database, capacity: int, ttl: timedelta, now: datetime | No
         )
         # The same in each record: the capacity less the jobs that were busy.
         rooms = [record.pop("room") for record in records]
+        for record in records:
+            del record["unclaimed"]
         database.run(
             "end_tick",
             capacity=capacity,

@@ -73,7 +73,9 @@ def test_next_links_keep_the_time_filters(api, jobs, created):
 
 def test_attempts_of_a_job_are_listed(api, jobs, dead, problem):
     jobs.connection.execute(ATTEMPT, [dead.id])
-    body = api.get(f"/jobs/{dead.id}/attempts").json()["attempts"]
+    answer = api.get(f"/jobs/{dead.id}/attempts").json()
+    body = answer["attempts"]
+    assert answer["unclaimed"] == {"count": 0, "latest": []}
 
     assert [(each["attempt"], each["outcome"], each["worker"]) for each in body][-1] == (
         1,

@@ -13,6 +13,11 @@ update minutehand.jobs
    set deleted = now() - %s::interval, failed = %s, claimed = now(), attempts = 1, version = '7'
 """
 
+UNCLAIMED = """
+insert into minutehand.unclaimed_offers (job, tenant, offers, offered, ended, outcomes, day)
+values (%s, '', 22, array[now() - interval '2 minutes'], array[now()], '{lapsed}', current_date)
+"""
+
 
 @pytest.fixture
 def sql(direct_database):
@@ -141,3 +146,13 @@ def test_retention_waits_for_the_archive(invoke):
     assert "until their day is archived" in invoke("retention").stderr
     assert "until their day is archived" not in invoke("retention", "--drop-unarchived").stderr
     assert invoke("retention", "--done", "yesterday").exit_code == 2
+
+
+def test_show_lists_offers_that_no_worker_claimed(invoke, lines, sql):
+    job = lines(invoke("enqueue", "echo", "-o", "json"))[0]["id"]
+    sql(UNCLAIMED, [job])
+
+    shown = " ".join(invoke("show", job).stdout.split())
+    assert "unclaimed: 21 earlier offers" in shown
+    assert ", lapsed after 2 min" in shown
+    assert lines(invoke("show", job, "-o", "json"))[0]["unclaimed"]["count"] == 22

@@ -94,6 +94,7 @@ class Stock:
             "as_tenant": {"tenant": "small"},
             "leave_tenant": {"tenant": "", "role": "none"},
             "list_attempts": {"job": self.dead[0], "after": None, "limit": 1000},
+            "list_unclaimed": {"job": self.dead[0]},
             "replace_payloads": some | {"former": ["1"] * 10, "payloads": ["2"] * 10},
             "replace_schedule_payload": {"tenant": "", "schedule": "none", "former": "1", "payload": "2"},
             "outdated_payloads": {"name": "k", "after": UUID(int=0), "queue": None, "limit": 500},

@@ -49,7 +49,7 @@ OF_LIMITS: dict[str, Any] = {
     | {"queue": "mail", "source": "code", "hash": "1"},
 }
 AT_A_TIME = """
-    delete_batches forget_times prune_groups prune_rates raise_floor remove_lanes start_sweep start_tick
+    delete_batches forget_times prune_groups prune_rates prune_unclaimed raise_floor remove_lanes start_sweep start_tick
     sweep
 """
 OF_A_QUEUE = "why_dispatcher why_earliest why_pace why_served"

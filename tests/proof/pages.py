@@ -68,6 +68,7 @@ PAGES = {
     "list_newer_jobs": 200,
     "list_queues": 400,
     "list_retention": 5,
+    "list_unclaimed": 5,
     "start_tick": 40,
     "lock_installation": 5,
     "list_installed_limits": 50,
@@ -120,6 +121,7 @@ PAGES = {
     "unblock_group": 15,
     "prune_history": 20,
     "prune_rates": 10,
+    "prune_unclaimed": 10,
     "end_dead_loads": 20,
     # All of the 200 pages: planning the look-up in the partitions of jobs_done.
     "prune_groups": 400,

@@ -3693,6 +3693,24 @@ CREATE FUNCTION minutehand.note_success(in_queue text, of_tenant text, of_group 
        and (b.failures > 0 or b.open_until is not null) and coalesce(b.open_until, '-infinity') <= clock_timestamp()
 $$;
 
+CREATE FUNCTION minutehand.note_unclaimed(jobs uuid[], tenants text[], offered timestamp with time zone[], ended timestamp with time zone[], outcomes text[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    insert into minutehand.unclaimed_offers as u (job, tenant, offers, offered, ended, outcomes, day)
+    select n.job, n.tenant, 1, array[n.offered], array[n.ended], array[n.outcome], (n.ended at time zone 'UTC')::date
+      from unnest(jobs, tenants, offered, ended, outcomes) n (job, tenant, offered, ended, outcome)
+     where n.offered is not null and (select minutehand.tenant_scope()) in ('', n.tenant)
+     -- In one order, so that sessions do not deadlock.
+     order by n.job
+        on conflict (job) do update
+       set offers = u.offers + 1,
+           offered = (u.offered || excluded.offered)[greatest(1, cardinality(u.offered) - 18):],
+           ended = (u.ended || excluded.ended)[greatest(1, cardinality(u.ended) - 18):],
+           outcomes = (u.outcomes || excluded.outcomes)[greatest(1, cardinality(u.outcomes) - 18):],
+           day = excluded.day
+$$;
+
 CREATE FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time zone, others boolean) RETURNS TABLE(id uuid, ack uuid, queue text, kind text, tenant text, wake boolean)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -3920,7 +3938,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker operator tenant reader', 'execute', 'state busy busy_alike bounds_job control_states retry_holds group_state next_start expires_at batch_progress awaited_by', null),
         ('worker operator tenant', 'execute', 'copy_of save_schedule pause_schedule remove_schedule replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
-        ('operator tenant reader', 'select', 'attempts events uniques audit history history_counted', null),
+        ('operator tenant reader', 'select', 'attempts events uniques audit history history_counted unclaimed_offers', null),
         ('operator tenant reader', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen batches_in unfinished_in failed_in', null),
         ('operator tenant', 'execute', 'cancel_jobs request_cancellation promote_jobs reschedule_jobs retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads cancel_batch retry_batch check_change open_in record_audit unblock', null),
         ('reader', 'execute', 'permissions as_tenant current_tenant readers_tenant session_role refuse sentence too_large', null),
@@ -3943,7 +3961,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches check_predecessors prune_groups
-                              oldest_writer cancel_lapsed count_minutes prune_history note_outcomes breaker_state breaker_of held_groups end_dead_loads', null),
+                              oldest_writer cancel_lapsed count_minutes prune_history note_unclaimed prune_unclaimed note_outcomes breaker_state breaker_of held_groups end_dead_loads', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator reader', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days jobs_done_default shares batch_checks predecessor_checks loads load_runs', null),
@@ -4079,6 +4097,20 @@ CREATE FUNCTION minutehand.prune_history(now timestamp with time zone DEFAULT NU
              join minutehand.history h on h.step = kept.step and h.start < coalesce(now, clock_timestamp()) - kept.age
                                             and (h.step > 60 or h.start < (select date_trunc('hour', c.until) from minutehand.history_counted c))
             limit 10000)
+       and minutehand.tenant_scope() = ''
+$$;
+
+CREATE FUNCTION minutehand.prune_unclaimed(now timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    delete from minutehand.unclaimed_offers
+     where job = any (array(select u.job
+                              from minutehand.unclaimed_offers u
+                             where u.day < (coalesce(prune_unclaimed.now, clock_timestamp()) at time zone 'UTC')::date - 7
+                             order by u.day
+                             limit 10000
+                               for update skip locked))
        and minutehand.tenant_scope() = ''
 $$;
 
@@ -4412,14 +4444,23 @@ CREATE FUNCTION minutehand.recall_offers(of minutehand.bound) RETURNS TABLE(id u
     SET search_path TO 'minutehand', 'pg_temp'
     SET enable_seqscan TO 'off'
     AS $$
-    update minutehand.jobs_live j
-       set ack = case when j.claimed is not null then j.prior end, prior = null, offered = null,
-           visible = least(j.visible, clock_timestamp())
-     where j.deleted is null and coalesce(j.offered, j.claimed) is not null and j.offered is not null and j.ack is not null
-       and (j.claimed is null or j.offered > j.claimed)
-       and minutehand.bounds_job(recall_offers.of, j.tenant, j.queue, j.kind, j.key, j.group)
-       and (select minutehand.tenant_scope()) in ('', j.tenant)
-    returning j.id
+    with recalled as (
+        update minutehand.jobs_live j
+           set ack = case when j.claimed is not null then j.prior end, prior = null, offered = null,
+               visible = least(j.visible, clock_timestamp())
+         where j.deleted is null and coalesce(j.offered, j.claimed) is not null and j.offered is not null and j.ack is not null
+           and (j.claimed is null or j.offered > j.claimed)
+           and minutehand.bounds_job(recall_offers.of, j.tenant, j.queue, j.kind, j.key, j.group)
+           and (select minutehand.tenant_scope()) in ('', j.tenant)
+        returning j.id, j.tenant, j.visible
+    ), noted as (
+        -- The snapshot of this statement has the offers as they were.
+        select minutehand.note_unclaimed(array_agg(r.id), array_agg(r.tenant), array_agg(j.offered), array_agg(r.visible),
+                                         array_agg(case when j.visible = r.visible then 'lapsed' else 'recalled' end))
+          from recalled r join minutehand.jobs_live j on j.id = r.id
+        having count(*) > 0
+    )
+    select r.id from recalled r where (select count(*) from noted) >= 0
 $$;
 
 CREATE FUNCTION minutehand.record_audit(actor text, verb text, jobs uuid[], facts text[], tenants text[]) RETURNS void
@@ -5773,10 +5814,17 @@ CREATE FUNCTION minutehand.withdraw_now(ids uuid[], acks uuid[]) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
-    update minutehand.jobs_live j
-       set ack = j.prior, prior = null, offered = null, visible = clock_timestamp()
-      from unnest(ids, acks) as o (id, ack)
-     where j.id = any (ids) and j.id = o.id and j.ack = o.ack and (j.claimed is null or j.offered > j.claimed)
+    with refused as (
+        update minutehand.jobs_live j
+           set ack = j.prior, prior = null, offered = null, visible = clock_timestamp()
+          from unnest(ids, acks) as o (id, ack)
+         where j.id = any (ids) and j.id = o.id and j.ack = o.ack and (j.claimed is null or j.offered > j.claimed)
+        returning j.id, j.tenant, j.visible
+    )
+    select minutehand.note_unclaimed(array_agg(r.id), array_agg(r.tenant), array_agg(j.offered), array_agg(r.visible), array_agg('refused'::text))
+      from refused r join minutehand.jobs_live j on j.id = r.id
+     where j.id = any (ids)
+    having count(*) > 0
 $$;
 
 CREATE FUNCTION minutehand.without_trace(headers jsonb) RETURNS jsonb
@@ -6340,6 +6388,20 @@ CREATE TABLE minutehand.turns (
     last minutehand.tenant DEFAULT ''::text NOT NULL
 );
 
+CREATE TABLE minutehand.unclaimed_offers (
+    job uuid NOT NULL,
+    tenant minutehand.tenant NOT NULL,
+    offers integer NOT NULL,
+    offered timestamp with time zone[] NOT NULL,
+    ended timestamp with time zone[] NOT NULL,
+    outcomes text[] NOT NULL,
+    day date NOT NULL,
+    CONSTRAINT unclaimed_offers_ended_check CHECK ((cardinality(ended) <= 20)),
+    CONSTRAINT unclaimed_offers_offered_check CHECK ((cardinality(offered) <= 20)),
+    CONSTRAINT unclaimed_offers_outcomes_check CHECK ((cardinality(outcomes) <= 20))
+)
+WITH (fillfactor='70');
+
 CREATE TABLE minutehand.waiting (
     one boolean DEFAULT true NOT NULL,
     waiter uuid,
@@ -6507,6 +6569,9 @@ ALTER TABLE ONLY minutehand.turn_ends
 ALTER TABLE ONLY minutehand.turns
     ADD CONSTRAINT turns_pkey PRIMARY KEY (queue);
 
+ALTER TABLE ONLY minutehand.unclaimed_offers
+    ADD CONSTRAINT unclaimed_offers_pkey PRIMARY KEY (job);
+
 ALTER TABLE ONLY minutehand.uniques
     ADD CONSTRAINT uniques_pkey PRIMARY KEY (queue, key, tenant);
 
@@ -6616,6 +6681,8 @@ CREATE INDEX positions_swept ON minutehand.positions USING btree (swept);
 CREATE INDEX rates_due ON minutehand.rates USING btree (due);
 
 CREATE INDEX schedules_wake ON minutehand.schedules USING btree (wake) WHERE ((NOT paused) AND (wake IS NOT NULL));
+
+CREATE INDEX unclaimed_offers_day ON minutehand.unclaimed_offers USING btree (day);
 
 CREATE INDEX uniques_until ON minutehand.uniques USING btree (until);
 
@@ -6743,6 +6810,8 @@ CREATE POLICY minutehand_operator ON minutehand.jobs_live TO minutehand_operator
 
 CREATE POLICY minutehand_operator ON minutehand.schedules TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
+CREATE POLICY minutehand_operator ON minutehand.unclaimed_offers TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
+
 CREATE POLICY minutehand_operator ON minutehand.uniques TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
 CREATE POLICY minutehand_reader ON minutehand.attempts TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
@@ -6778,6 +6847,8 @@ CREATE POLICY minutehand_reader ON minutehand.jobs_done_default TO minutehand_re
 CREATE POLICY minutehand_reader ON minutehand.jobs_live TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
 
 CREATE POLICY minutehand_reader ON minutehand.schedules TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_reader ON minutehand.unclaimed_offers TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
 
 CREATE POLICY minutehand_reader ON minutehand.uniques TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
 
@@ -6815,6 +6886,8 @@ CREATE POLICY minutehand_tenant ON minutehand.jobs_live TO minutehand_tenant USI
 
 CREATE POLICY minutehand_tenant ON minutehand.schedules TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
+CREATE POLICY minutehand_tenant ON minutehand.unclaimed_offers TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
+
 CREATE POLICY minutehand_tenant ON minutehand.uniques TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
 CREATE POLICY minutehand_worker ON minutehand.attempts TO minutehand_worker USING (true);
@@ -6851,9 +6924,13 @@ CREATE POLICY minutehand_worker ON minutehand.jobs_live TO minutehand_worker USI
 
 CREATE POLICY minutehand_worker ON minutehand.schedules TO minutehand_worker USING (true);
 
+CREATE POLICY minutehand_worker ON minutehand.unclaimed_offers TO minutehand_worker USING (true);
+
 CREATE POLICY minutehand_worker ON minutehand.uniques TO minutehand_worker USING (true);
 
 ALTER TABLE minutehand.schedules ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE minutehand.unclaimed_offers ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE minutehand.uniques ENABLE ROW LEVEL SECURITY;
 
@@ -7516,6 +7593,9 @@ GRANT ALL ON FUNCTION minutehand.note_outcomes(queues text[], tenants text[], gr
 
 REVOKE ALL ON FUNCTION minutehand.note_success(in_queue text, of_tenant text, of_group text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.note_unclaimed(jobs uuid[], tenants text[], offered timestamp with time zone[], ended timestamp with time zone[], outcomes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.note_unclaimed(jobs uuid[], tenants text[], offered timestamp with time zone[], ended timestamp with time zone[], outcomes text[]) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time zone, others boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time zone, others boolean) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time zone, others boolean) TO minutehand_operator;
@@ -7586,6 +7666,9 @@ GRANT ALL ON FUNCTION minutehand.prune_groups(moment timestamp with time zone, r
 
 REVOKE ALL ON FUNCTION minutehand.prune_history(now timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.prune_history(now timestamp with time zone) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.prune_unclaimed(now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.prune_unclaimed(now timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.put_all(items minutehand.new_jobs[], on_conflict text, moment timestamp with time zone, first bigint, session_tenant text, supersedes boolean) FROM PUBLIC;
 
@@ -7970,6 +8053,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE minutehand.shares TO minutehand_opera
 GRANT SELECT,DELETE ON TABLE minutehand.superseded TO minutehand_worker;
 
 GRANT SELECT,UPDATE ON TABLE minutehand.take_locks TO minutehand_worker;
+
+GRANT SELECT ON TABLE minutehand.unclaimed_offers TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.unclaimed_offers TO minutehand_reader;
+GRANT SELECT ON TABLE minutehand.unclaimed_offers TO minutehand_tenant;
 
 GRANT SELECT,UPDATE ON TABLE minutehand.waiting TO minutehand_worker;
 

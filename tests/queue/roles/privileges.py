@@ -18,7 +18,7 @@ WORKER = """
     expire extend finish fire fold_lanes free_keys make_days note_watch offer prune_firings prune_groups prune_rates
     raise_floor read_due_schedules reap release remove_lanes retain set_schedules_aside settle start_sweep
     start_tick note_alarm supersede sweep take withdraw begin_wait end_wait look forget_times kind_times record_times
-    check_batches check_predecessors count_minutes prune_history
+    check_batches check_predecessors count_minutes prune_history prune_unclaimed
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """
@@ -35,7 +35,8 @@ WORKER_AND_OPERATORS = """
 BOTH_OPERATORS = """
     cancel cancel_running delete delete_finished delete_upcoming durations edit failed_of_batch failures find_finished
     find_served history search_jobs search_dead count_states failures_by_cause
-    list_attempts list_audit list_events list_queues promote record_audit replace_payloads reschedule retry
+    list_attempts list_audit list_events list_queues list_unclaimed promote record_audit replace_payloads reschedule
+    retry
     system_versions unblock_group unfinished_of_batch open_in_batch usage why_actor why_latest
 """
 OPERATOR = """
@@ -54,7 +55,7 @@ READER = """
     get_schedule get_states get_unfinished has_checks has_other_writers health histogram history
     history_bound history_scope late_jobs leave_tenant list_attempts list_audit list_batches
     list_controls list_defaults list_enqueued list_events list_firings list_holds list_installed
-    list_installed_limits list_jobs list_newer_jobs list_queues list_retention list_schedules list_shares
+    list_installed_limits list_jobs list_newer_jobs list_queues list_retention list_schedules list_shares list_unclaimed
     lock_installation max_result may_change migration_files migration_known migration_status near_batches near_ids
     newest_depths next_need outdated_payloads outdated_schedules paused_due search_dead search_jobs stats
     system_budgets system_state system_versions today top_failing top_jobs top_queues top_state

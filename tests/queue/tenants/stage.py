@@ -19,6 +19,8 @@ ROWS: dict[str, LiteralString] = {
     "firings": "insert into minutehand.firings (tenant, schedule, nominal, outcome) "
     "values (%(tenant)s, 's', '2026-01-01', 'fired')",
     "controls": "insert into minutehand.controls (tenant, queue) values (%(tenant)s, 'default')",
+    "unclaimed_offers": "insert into minutehand.unclaimed_offers (job, tenant, offers, offered, ended, outcomes, day) "
+    "values (gen_random_uuid(), %(tenant)s, 1, array[now()], array[now()], '{lapsed}', current_date)",
     "audit": "insert into minutehand.audit (tenant, actor, verb) values (%(tenant)s, 'ada', 'cancel')",
 }
 

@@ -21,6 +21,7 @@ from minutehand.model.row import FINISHED, Attempt, Row
 from minutehand.model.stored import dump
 from minutehand.operations.controls import list_controls
 from minutehand.queries.jobs import clock, get, get_by_key, list_attempts
+from minutehand.queries.offers import UnclaimedOffers, unclaimed_offers
 
 VALUE_PLACE = 14
 MASKED = ("payload", "headers", "result", "on_dead")
@@ -37,7 +38,7 @@ MASKED = ("payload", "headers", "result", "on_dead")
 @tenant_option
 @connection_options
 def show(id: GivenId | None, key: str | None, queue: str, unmasked: bool, form: str) -> None:
-    """Show a job and its attempts.
+    """Show a job, its attempts, and its offers that no worker claimed.
 
     Payload, headers and result may be private, and are masked without --payload.
 
@@ -49,13 +50,14 @@ def show(id: GivenId | None, key: str | None, queue: str, unmasked: bool, form: 
     """
     with open_database() as database:
         row, now = _find(database, id, queue, key), clock(database)
-        attempts = list_attempts(database, row.id)
+        attempts, unclaimed = list_attempts(database, row.id), unclaimed_offers(database, row.id)
         pauses = _pauses(database, row)
     if form == "json":
-        _put_json(row, attempts, unmasked)
+        _put_json(row, attempts, unclaimed, unmasked)
         return
     lines = [*_head(row, now), *pauses, *_timeline(row, now), *_facts(row, unmasked), *_error(row)]
-    put_lines(part for line in [*lines, *_attempts(attempts)] for part in _fitted(text.safe(line)))
+    lines += [*_unclaimed(unclaimed), *_attempts(attempts)]
+    put_lines(part for line in lines for part in _fitted(text.safe(line)))
 
 
 def _fitted(line: str) -> list[str]:
@@ -72,10 +74,10 @@ def _find(database: Database, given: GivenId | None, queue: str, key: str | None
     raise click.UsageError("expected either the job's ID or its --key")
 
 
-def _put_json(row: Row, attempts: list[Attempt], unmasked: bool) -> None:
+def _put_json(row: Row, attempts: list[Attempt], unclaimed: UnclaimedOffers, unmasked: bool) -> None:
     fields = {name: value for name, value in vars(row).items() if unmasked or name not in MASKED}
     history = [each if unmasked else dataclasses.replace(each, result=None) for each in attempts]
-    put_json(fields | {"history": history})
+    put_json(fields | {"history": history, "unclaimed": unclaimed})
 
 
 def _pauses(database: Database, row: Row) -> list[str]:
@@ -88,6 +90,14 @@ def _pauses(database: Database, row: Row) -> list[str]:
     except ForbiddenError:
         return []
     return [_fact("paused", each.scope + (f": {each.reason}" if each.reason else "")) for each in pauses]
+
+
+def _unclaimed(unclaimed: UnclaimedOffers) -> Iterator[str]:
+    if earlier := unclaimed.count - len(unclaimed.latest):
+        yield _fact("unclaimed", f"{earlier} earlier offer{'s' * (earlier != 1)}")
+    for number, each in enumerate(unclaimed.latest):
+        line = f"{text.local(each.offered)}, {each.outcome} after {text.took(each.ended - each.offered)}"
+        yield _fact("unclaimed" if number == 0 and not earlier else "", line)
 
 
 def _attempts(attempts: list[Attempt]) -> Iterator[str]:

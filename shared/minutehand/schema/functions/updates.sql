@@ -166,12 +166,21 @@ $$;
 create or replace function minutehand.recall_offers(of minutehand.bound) returns table (id uuid)
 language sql volatile security definer set search_path = minutehand, pg_temp set enable_seqscan = off
 as $$
-    update minutehand.jobs_live j
-       set ack = case when j.claimed is not null then j.prior end, prior = null, offered = null,
-           visible = least(j.visible, clock_timestamp())
-     where j.deleted is null and coalesce(j.offered, j.claimed) is not null and j.offered is not null and j.ack is not null
-       and (j.claimed is null or j.offered > j.claimed)
-       and minutehand.bounds_job(recall_offers.of, j.tenant, j.queue, j.kind, j.key, j.group)
-       and (select minutehand.tenant_scope()) in ('', j.tenant)
-    returning j.id
+    with recalled as (
+        update minutehand.jobs_live j
+           set ack = case when j.claimed is not null then j.prior end, prior = null, offered = null,
+               visible = least(j.visible, clock_timestamp())
+         where j.deleted is null and coalesce(j.offered, j.claimed) is not null and j.offered is not null and j.ack is not null
+           and (j.claimed is null or j.offered > j.claimed)
+           and minutehand.bounds_job(recall_offers.of, j.tenant, j.queue, j.kind, j.key, j.group)
+           and (select minutehand.tenant_scope()) in ('', j.tenant)
+        returning j.id, j.tenant, j.visible
+    ), noted as (
+        -- The snapshot of this statement has the offers as they were.
+        select minutehand.note_unclaimed(array_agg(r.id), array_agg(r.tenant), array_agg(j.offered), array_agg(r.visible),
+                                         array_agg(case when j.visible = r.visible then 'lapsed' else 'recalled' end))
+          from recalled r join minutehand.jobs_live j on j.id = r.id
+        having count(*) > 0
+    )
+    select r.id from recalled r where (select count(*) from noted) >= 0
 $$;

@@ -174,8 +174,15 @@ $$;
 create or replace function minutehand.withdraw_now(ids uuid[], acks uuid[]) returns void
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
-    update minutehand.jobs_live j
-       set ack = j.prior, prior = null, offered = null, visible = clock_timestamp()
-      from unnest(ids, acks) as o (id, ack)
-     where j.id = any (ids) and j.id = o.id and j.ack = o.ack and (j.claimed is null or j.offered > j.claimed)
+    with refused as (
+        update minutehand.jobs_live j
+           set ack = j.prior, prior = null, offered = null, visible = clock_timestamp()
+          from unnest(ids, acks) as o (id, ack)
+         where j.id = any (ids) and j.id = o.id and j.ack = o.ack and (j.claimed is null or j.offered > j.claimed)
+        returning j.id, j.tenant, j.visible
+    )
+    select minutehand.note_unclaimed(array_agg(r.id), array_agg(r.tenant), array_agg(j.offered), array_agg(r.visible), array_agg('refused'::text))
+      from refused r join minutehand.jobs_live j on j.id = r.id
+     where j.id = any (ids)
+    having count(*) > 0
 $$;

@@ -1,7 +1,7 @@
 -- Gives due rows a fresh ack, up to the capacity, and hides them while the offer lasts. Queues take turns; within a
 -- queue, higher priorities go first, then the jobs that have been due the longest. Locked rows are skipped. A queue gets
 -- no more offers than its budget allows. If anything is paused or limited, or tenants share a queue, or jobs have groups, the
--- function `choose` selects the rows.
+-- function `choose` selects the rows. An offer that no worker claimed is noted before the new one replaces it.
 with busy as materialized (
     select queue, count(*) as jobs
       from (select queue, visible
@@ -62,6 +62,13 @@ with busy as materialized (
     select id
       from minutehand.choose((select room from room), coalesce(%(now)s, now()), %(queues)s, %(budgets)s) id
      where (select yes from controlled)
+), unclaimed as (
+    -- Not evaluated if all of them were claimed.
+    select minutehand.note_unclaimed(array_agg(id), array_agg(tenant), array_agg(offered), array_agg(visible), array_agg('lapsed'::text))
+      from minutehand.jobs_live
+     where id = any (array(select id from chosen) || array(select id from bounded))
+       and offered is not null and (claimed is null or offered > claimed)
+    having count(*) > 0
 )
 update minutehand.jobs_live
    set ack = gen_random_uuid(),
@@ -69,4 +76,5 @@ update minutehand.jobs_live
        offered = coalesce(%(now)s, clock_timestamp()),
        visible = coalesce(%(now)s, clock_timestamp()) + %(ttl)s
  where id = any (array(select id from chosen) || array(select id from bounded))
-returning id, ack, queue, kind, tenant, coalesce(claimed, lapsed) is not null as alone, (select room from room) as room
+returning id, ack, queue, kind, tenant, coalesce(claimed, lapsed) is not null as alone, (select room from room) as room,
+          (select count(*) from unclaimed) as unclaimed

@@ -12,6 +12,7 @@ from minutehand.functions.api.schemas.history import AttemptFilter, AuditFilter
 from minutehand.functions.api.size import check_size, count_fitting
 from minutehand.operations.audit import list_audit
 from minutehand.queries import jobs as queries
+from minutehand.queries.offers import unclaimed_offers
 
 ATTEMPTS = responds(200, "The attempts", schemas.Attempts, schemas.ATTEMPTS, *COMMON, 404, 413)
 AUDIT = responds(200, "A page", schemas.AuditPage, {"audit": [schemas.ENTRY], "before": None}, *COMMON)
@@ -21,7 +22,10 @@ router = create_router("history")
 
 @router.get("/jobs/{id}/attempts", **ATTEMPTS)
 def list_attempts(job_id: JobId, filters: Annotated[AttemptFilter, Query()], database: Connected) -> Json:
-    """List the ended attempts of a job, even after the job was deleted; traces only with `include=payload`."""
+    """List the ended attempts of a job, even after the job was deleted; traces only with `include=payload`.
+
+    `unclaimed` are the offers that no worker claimed.
+    """
     found = queries.list_attempts(database, job_id, after=filters.after, limit=filters.limit)
     # A job without attempts is not an error; a job that does not exist is.
     if not found and filters.after is None:
@@ -29,7 +33,8 @@ def list_attempts(job_id: JobId, filters: Annotated[AttemptFilter, Query()], dat
     attempts = [schemas.attempt_fields(each, unmasked=filters.include == "payload") for each in found]
     count = count_fitting(attempts)
     after = attempts[count - 1]["ended"] if count < len(attempts) or count == filters.limit else None
-    return Json(check_size({"attempts": attempts[:count], "after": after}))
+    unclaimed = schemas.unclaimed_fields(unclaimed_offers(database, job_id))
+    return Json(check_size({"attempts": attempts[:count], "after": after, "unclaimed": unclaimed}))
 
 
 @router.get("/audit", **AUDIT)

@@ -1,7 +1,7 @@
 """History: the attempts of a job, and the audit trail."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, Field
@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from minutehand.functions.api.schemas.common import Include, StrictModel, Time
 from minutehand.functions.api.schemas.jobs import JOB, JobError
 from minutehand.model import row
+from minutehand.queries import offers
 
 
 class AuditFilter(StrictModel):
@@ -47,11 +48,29 @@ class Attempt(BaseModel):
     result: Any = Field(None, description="the partial result of a failed attempt, only with include=payload")
 
 
+class Unclaimed(BaseModel):
+    """An offer that no worker claimed."""
+
+    offered: datetime
+    ended: datetime
+    outcome: Literal["lapsed", "refused", "recalled"] = Field(
+        description="not claimed in time, its invitation was refused, or recalled by a pause"
+    )
+
+
+class UnclaimedOffers(BaseModel):
+    """The offers of a job that no worker claimed; forgotten a week after the last one."""
+
+    count: int
+    latest: list[Unclaimed] = Field(description="the latest ones, at most 20, oldest first")
+
+
 class Attempts(BaseModel):
     """The finished attempts at a job, oldest first."""
 
     attempts: list[Attempt]
     after: datetime | None = Field(description="the cursor of the next page, if there may be one")
+    unclaimed: UnclaimedOffers
 
 
 class AuditEntry(BaseModel):
@@ -81,6 +100,11 @@ def attempt_fields(attempt: row.Attempt, *, unmasked: bool) -> dict[str, Any]:
     return vars(attempt) | {"error": error, "result": attempt.result if unmasked else None}
 
 
+def unclaimed_fields(unclaimed: offers.UnclaimedOffers) -> dict[str, Any]:
+    """Return the offers that no worker claimed."""
+    return {"count": unclaimed.count, "latest": [vars(each) for each in unclaimed.latest]}
+
+
 ATTEMPT = {
     "job": JOB["id"],
     "attempt": 1,
@@ -93,7 +117,12 @@ ATTEMPT = {
     "memory_mb": 512,
     "error": {"type": "TimeoutError", "message": "the mail server did not answer"},
 }
-ATTEMPTS = {"attempts": [ATTEMPT], "after": None}
+UNCLAIMED = {
+    "offered": "2026-01-31T07:00:00+00:00",
+    "ended": "2026-01-31T07:00:02+00:00",
+    "outcome": "refused",
+}
+ATTEMPTS = {"attempts": [ATTEMPT], "after": None, "unclaimed": {"count": 1, "latest": [UNCLAIMED]}}
 ENTRY = {
     "id": JOB["id"],
     "at": JOB["enqueued"],

@@ -4,7 +4,7 @@ import { request } from "../app/api.js";
 import { useLive } from "../app/live.js";
 import { useOperator } from "../app/role.js";
 import { link } from "../app/router.js";
-import { duration, ownZone, Time, zone } from "../app/time.js";
+import { duration, ownZone, Time, zone, zoneChoice } from "../app/time.js";
 import { Copy, ErrorText, Facts, Fault, Page, Panel, Skeleton, State, Step } from "../app/ui.js";
 import { Actions } from "./job/actions.js";
 import { Attempts } from "./job/attempts.js";
@@ -13,13 +13,14 @@ import { Values } from "./job/values.js";
 
 export default function Job({ params: { id } }) {
   const operator = useOperator();
-  const { data, error } = useLive((signal) => load(id, signal), [id]);
+  zoneChoice.use();
+  const { data, error } = useLive((signal) => load(id, signal), [id, zone()]);
   const trail = html`<a href=${link("jobs")}>Jobs</a>`;
   if (!data) {
     return html`<${Page} title=${error ? "Job" : "…"} trail=${trail}>
       ${error ? html`<${Fault} error=${error} />` : html`<${Skeleton} />`}<//>`;
   }
-  const { job, attempts, why } = data;
+  const { job, attempts, unclaimed, why } = data;
   return html`<${Page} title=${job.kind} trail=${html`${trail} / <a href=${link("jobs", { queue: job.queue })}>${job.queue}</a>`}
       state=${html`<${State} state=${job.state} />`} actions=${operator && html`<${Actions} job=${job} />`}>
     <p class="id"><code>${job.id}</code><${Copy} text=${job.id} label="Copy the id" /></p>
@@ -29,7 +30,7 @@ export default function Job({ params: { id } }) {
     <div class="columns">
       <div>
         ${job.error && html`<${ErrorPanel} error=${job.error} />`}
-        <${Panel} title="Timeline"><${Timeline} job=${job} attempts=${attempts} /><//>
+        <${Panel} title="Timeline"><${Timeline} job=${job} attempts=${attempts} unclaimed=${unclaimed} /><//>
         <${Attempts} id=${id} attempts=${attempts} />
         <${Values} job=${job} />
       </div>
@@ -40,10 +41,10 @@ export default function Job({ params: { id } }) {
 
 async function load(id, signal) {
   const path = `/jobs/${encodeURIComponent(id)}`;
-  const [job, { attempts }] = await Promise.all([request(path, { signal }), request(`${path}/attempts`, { signal })]);
+  const [job, { attempts, unclaimed }] = await Promise.all([request(path, { signal }), request(`${path}/attempts`, { signal })]);
   // Finished jobs need no explanation: their state, error and attempts are shown.
   const why = job.deleted ? null : await request(`${path}/why?zone=${encodeURIComponent(zone())}`, { signal });
-  return { job, attempts, why };
+  return { job, attempts, unclaimed, why };
 }
 
 const Why = ({ why: { sentence, next_step: step } }) => html`<section class="why" aria-label="Why it has not finished" role="status">

@@ -1,0 +1,2 @@
+-- Forgets old unclaimed offers.
+select minutehand.prune_unclaimed(%(now)s)

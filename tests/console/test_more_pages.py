@@ -148,6 +148,13 @@ def test_audit_lists_changes_and_filters_them(page: Page, serve: Serve, db: Data
     expect(page.locator(ROWS)).to_contain_text(["wrong text"])
 
     page.get_by_label("Actor").fill("bob")
+    cancel(db, [enqueue("mail.send", connection=db).id], "another text", actor="ada")
+    page.get_by_role("button", name="Live").focus()
+    page.keyboard.press("r")
+    expect(page.locator(ROWS)).to_have_count(2)
+    # The page was drawn again, which keeps what is typed.
     page.get_by_role("button", name="Filter").click()
     expect(page.locator(".empty")).to_contain_text("No changes match")
     expect(page).to_have_url(re.compile("actor=bob"))
+    page.get_by_role("link", name="Clear the filters").click()
+    expect(page.get_by_label("Actor")).to_have_value("")

@@ -61,13 +61,14 @@ def test_schedule_is_edited_after_a_preview_in_two_zones(page: Page, serve: Serv
 
     dialog.get_by_label("Every").fill("0 9 * *")
     expect(dialog.locator(".preview")).to_contain_text("every must be")
+    dialog.get_by_label("Kind").fill("report.build")
     dialog.get_by_label("Every").fill("0 9 * * tue")
     expect(preview.locator(ROWS).first).to_contain_text("03:30")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog).to_have_count(0)
 
     saved = schedules.get(db, NAME).schedule
-    assert saved == replace(STORED, every="0 9 * * tue")
+    assert saved == replace(STORED, every="0 9 * * tue", job=replace(STORED.job, kind="report.build"))
     assert json.dumps(saved.job.payload) == json.dumps(STORED.job.payload), (
         "The number 1.0 must not become 1."
     )

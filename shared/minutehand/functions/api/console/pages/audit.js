@@ -37,7 +37,7 @@ function Filters({ query }) {
     setQuery({ before: null, actor: new FormData(event.target).get("actor") });
   };
   return html`<form class="actions search-form" role="search" onSubmit=${submit}>
-    <label>Actor <input name="actor" value=${query.get("actor") ?? ""} /></label>
+    <label>Actor <input name="actor" key=${query.get("actor")} defaultValue=${query.get("actor") ?? ""} /></label>
     <label>Change <select value=${query.get("verb") ?? ""} onChange=${(event) => setQuery({ before: null, verb: event.target.value })}>
       <option value="">all</option>${VERBS.map((verb) => html`<option value=${verb} selected=${verb === query.get("verb")}>${verb}</option>`)}</select></label>
     <button>Filter</button>

@@ -10,7 +10,7 @@ import { Attention } from "./home/attention.js";
 import { Throughput, Waits } from "./home/charts.js";
 
 const WINDOWS = { "1h": "1 hour", "24h": "24 hours", "7d": "7 days" };
-const SHOWN = ["scheduled", "due", "running", "retrying", "dead"];
+const SHOWN = ["scheduled", "due", "offered", "running", "retrying", "dead"];
 const EVERY_MS = 15_000;
 const HISTORY_MS = 30_000;
 const QUEUES = 50;

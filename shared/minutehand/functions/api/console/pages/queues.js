@@ -14,7 +14,7 @@ import { Holds } from "./queues/holds.js";
 const EVERY_MS = 15_000;
 const NAMES_MS = 60_000;
 const NAMES = ["queue", "kind", "key", "group", "tenant"];
-const SHOWN = ["due", "running", "scheduled", "retrying", "dead"];
+const SHOWN = ["scheduled", "due", "offered", "running", "retrying", "dead"];
 
 export default function Queues() {
   const { tenant } = caller.use();

@@ -34,8 +34,8 @@ function Attempt({ attempt: { attempt, outcome, started, ended, error, result, w
   </li>`;
 }
 
-// CloudWatch encodes % as $25 and then as *.
-const escape = (text) => encodeURIComponent(text).replaceAll("%", "*").replaceAll("'", "*27");
+// CloudWatch writes * instead of %. Unescaped, the marks that encodeURIComponent leaves would end the text.
+const escape = (text) => encodeURIComponent(text).replace(/[!'()*~]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`).replaceAll("%", "*");
 
 export function logLink({ worker, request: id, started, ended }) {
   const { region } = caller.get();

@@ -1,4 +1,5 @@
-// The form that adds or edits a schedule, with a preview of its next occurrences in two time zones.
+// The form that adds or edits a schedule, with a preview of its next occurrences in two time zones. Its fields
+// are stored as they are typed: a drawing of the form would reset others.
 import { html, useEffect, useState } from "../../app/html.js";
 import { post, request } from "../../app/api.js";
 import { close, Dialog } from "../../app/dialog.js";
@@ -13,9 +14,9 @@ const TYPING_MS = 300;
 const STORED = ["starts", "ends", "jitter", "ahead", "catch_up", "max_catch_up", "overlap"];
 
 export function Form({ schedule = null }) {
-  const [{ every, zone }, setRecurrence] = useState({ every: schedule?.every ?? "0 8 * * mon-fri", zone: schedule?.zone ?? ownZone });
+  const [{ every, zone, kind, payload }, setFields] = useState(() => fieldsOf(schedule));
   const [problem, setProblem] = useState("");
-  const merge = ({ target: { name, value } }) => setRecurrence((last) => ({ ...last, [name]: value }));
+  const merge = ({ target: { name, value } }) => setFields((last) => ({ ...last, [name]: value }));
   const submit = async (event) => {
     event.preventDefault();
     try {
@@ -30,13 +31,13 @@ export function Form({ schedule = null }) {
       ${schedule?.source && html`<p class="banner">${schedule.source} declares this schedule, and replaces the change with its next deployment.</p>`}
       ${!schedule && html`<label>Name <input name="name" required maxlength="200" /></label>`}
       <div class="pair">
-        <label>Kind <input name="kind" required placeholder="report.build" value=${schedule?.job.kind ?? ""} /></label>
+        <label>Kind <input name="kind" required placeholder="report.build" value=${kind} onInput=${merge} /></label>
         <label>Every <input name="every" required spellcheck="false" value=${every} onInput=${merge} />
           <span class="hint">cron, such as 0 8 * * mon, @daily, or PT15M</span></label>
         <label>Time zone <input name="zone" value=${zone} onInput=${merge} placeholder="UTC" /></label>
       </div>
       <${Preview} recurrence=${{ every, zone, starts: schedule?.starts, ends: schedule?.ends }} />
-      <label>Payload <textarea name="payload" rows="5" spellcheck="false" dir="auto" value=${textOf(schedule)}></textarea></label>
+      <label>Payload <textarea name="payload" rows="5" spellcheck="false" dir="auto" value=${payload} onInput=${merge}></textarea></label>
       ${problem && html`<p class="problem" role="alert">${problem}</p>`}
       <div class="actions"><button type="button" onClick=${close}>Keep as is</button><button class="first">Save</button></div>
     </form>
@@ -61,7 +62,10 @@ function Preview({ recurrence }) {
   </div>`;
 }
 
-const textOf = (schedule) => (schedule?.job.payload === undefined ? "" : JSON.stringify(schedule.job.payload, null, 2));
+const fieldsOf = (schedule) => ({
+  every: schedule?.every ?? "0 8 * * mon-fri", zone: schedule?.zone ?? ownZone, kind: schedule?.job.kind ?? "",
+  payload: schedule?.job.payload === undefined ? "" : JSON.stringify(schedule.job.payload, null, 2),
+});
 
 async function save(schedule, { name, kind, every, zone, payload = "" }) {
   const { payload: _, ...job } = schedule?.job ?? {};

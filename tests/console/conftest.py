@@ -8,18 +8,30 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from minutehand import Database
+from minutehand.database import connect
 from tests import servers
 from tests.browsers import chromium
+from tests.console.examples import enqueue_crowd, enqueue_hostile
+from tests.console.million import fill
+from tests.thorough import THOROUGH
 
 API = Path(__file__).parent.parent.parent / "functions" / "api"
 TOKEN = "a-token-of-sixteen-characters"
 
 Serve = Callable[..., str]
+
+
+class Crowd(NamedTuple):
+    """The address of a console whose database has the jobs of all pages and actions, and the id of one of each kind."""
+
+    url: str
+    ids: dict[str, str]
 
 
 @pytest.fixture(scope="package")
@@ -90,6 +102,41 @@ def serving(url: str, settings: dict[str, str]) -> Iterator[str]:
         )
         yield f"http://127.0.0.1:{port}"
         served.communicate()
+
+
+@pytest.fixture(scope="package")
+def full(servers: servers.Servers, server_name: str) -> Iterator[servers.Database]:
+    """A database with a million jobs."""
+    address = servers.address(server_name)
+    database = address.make()
+    with connect(database.admin_url) as connection:
+        fill(connection)
+    yield database
+    address.drop(database)
+
+
+@pytest.fixture(scope="package")
+def full_crowd(full: servers.Database) -> tuple[str, dict[str, str]]:
+    return full.url, crowded(full.url)
+
+
+@pytest.fixture
+def crowd(
+    request: pytest.FixtureRequest, serve_once: Callable[[str, frozenset[tuple[str, str]]], str]
+) -> Crowd:
+    """The examples, with hostile names and texts, and in a thorough run a million other jobs."""
+    if THOROUGH:
+        url, ids = request.getfixturevalue("full_crowd")
+    else:
+        url = request.getfixturevalue("direct_database").url
+        ids = crowded(url)
+    return Crowd(f"{serve_once(url, frozenset({('MINUTEHAND_LOCAL', '1')}))}/console", ids)
+
+
+def crowded(url: str) -> dict[str, str]:
+    with closing(Database(url)) as opened:
+        enqueue_hostile(opened)
+        return enqueue_crowd(opened)
 
 
 @pytest.fixture

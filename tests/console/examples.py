@@ -7,7 +7,8 @@ from minutehand.claim import take
 from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed
 from minutehand.model.worker import Worker
-from minutehand.operations.controls import pause
+from minutehand.operations.controls import limit, pause
+from minutehand.queries.jobs import list_jobs
 
 MINUTE = timedelta(minutes=1)
 SCRIPT = "<img src=x onerror=\"document.title='broken into'\"><script>document.title='broken into'</script>"
@@ -80,3 +81,20 @@ def enqueue_hostile(db: Database) -> None:
         )
         for _ in range(2):
             run_one(db, Failed({"type": "Broken", "message": text, "trace": text}), f"hostile-{number}")
+
+
+def enqueue_crowd(db: Database) -> dict[str, str]:
+    """Enqueue jobs for every action; return the id of one of each kind."""
+    enqueue_examples(db)
+    name_hostile(db)
+    text = "\n".join(HOSTILE)
+    enqueue("broken", connection=db)
+    run_one(db, Failed({"type": "Broken", "message": text, "trace": text}, final=True))
+    with batch(name="failing", connection=db) as jobs:
+        jobs.enqueue("broken", queue="batch")
+    run_one(db, Failed({"type": "Broken", "message": "no"}, final=True), "batch")
+    for number in range(60):
+        enqueue("echo", number, queue="many", delay=timedelta(days=9), connection=db)
+    enqueue("attack", {"text": text}, key=[HOSTILE[0]], delay=timedelta(days=9), connection=db)
+    limit(db, 2, queue="mail", kind="mail.send")
+    return {row.kind.partition(".")[0]: str(row.id) for row in list_jobs(db, limit=500).rows}

@@ -1,19 +1,14 @@
 """Every action's dialog and its parts at three widths, light and dark, as every page."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from itertools import cycle, product
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from minutehand import Database, batch, enqueue
-from minutehand.model.outcome import Failed
-from minutehand.operations.controls import limit
-from minutehand.queries.jobs import list_jobs
+from minutehand import Database
 from tests.console.checks import VIEWS, faults_of, show
-from tests.console.conftest import TOKEN, Serve
-from tests.console.examples import HOSTILE, enqueue_examples, name_hostile, run_one
+from tests.console.conftest import TOKEN, Crowd, Serve
 from tests.thorough import THOROUGH
 
 Step = tuple[str, str]
@@ -61,23 +56,6 @@ ACTIONS: dict[str, tuple[str, list[Step]]] = {
 }
 
 
-def enqueue_all(db: Database) -> dict[str, str]:
-    """Enqueue jobs for every action; return the id of one of each kind."""
-    enqueue_examples(db)
-    name_hostile(db)
-    text = "\n".join(HOSTILE)
-    enqueue("broken", connection=db)
-    run_one(db, Failed({"type": "Broken", "message": text, "trace": text}, final=True))
-    with batch(name="failing", connection=db) as jobs:
-        jobs.enqueue("broken", queue="batch")
-    run_one(db, Failed({"type": "Broken", "message": "no"}, final=True), "batch")
-    for number in range(60):
-        enqueue("echo", number, queue="many", delay=timedelta(days=9), connection=db)
-    enqueue("attack", {"text": text}, key=[HOSTILE[0]], delay=timedelta(days=9), connection=db)
-    limit(db, 2, queue="mail", kind="mail.send")
-    return {row.kind.partition(".")[0]: str(row.id) for row in list_jobs(db, limit=500).rows}
-
-
 def take_steps(page: Page, steps: list[Step]) -> None:
     for role, name in steps:
         if role == "text":
@@ -90,14 +68,12 @@ def take_steps(page: Page, steps: list[Step]) -> None:
 
 
 @pytest.mark.thorough
-def test_every_action_is_accessible_and_fits_the_screen(page: Page, serve: Serve, db: Database) -> None:
-    ids = enqueue_all(db)
-    url = f"{serve(MINUTEHAND_LOCAL='1')}/console"
+def test_every_action_is_accessible_and_fits_the_screen(page: Page, crowd: Crowd) -> None:
     faults = {}
     views = product(VIEWS, ACTIONS) if THOROUGH else zip(cycle(VIEWS[:2]), ACTIONS, strict=False)
     for (width, scheme), name in views:
         path, steps = ACTIONS[name]
-        show(page, url + path.format(**ids), width, scheme)
+        show(page, crowd.url + path.format(**crowd.ids), width, scheme)
         if name == "shortcuts" and width < 1280:
             page.get_by_role("button", name="Menu").click()
         take_steps(page, steps)

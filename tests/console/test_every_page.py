@@ -6,10 +6,9 @@ import pytest
 from playwright.sync_api import Page
 
 from minutehand import Database
-from minutehand.queries.jobs import list_jobs
 from tests.console.checks import VIEWS, faults_of, show
-from tests.console.conftest import Serve
-from tests.console.examples import enqueue_examples, enqueue_hostile, name_hostile
+from tests.console.conftest import Crowd, Serve
+from tests.console.million import LIMIT_MS, time_of
 from tests.thorough import THOROUGH, amount
 
 PAGES = (
@@ -31,19 +30,19 @@ PAGES = (
 
 
 @pytest.mark.thorough
-def test_every_page_is_accessible_and_fits_the_screen(page: Page, serve: Serve, db: Database) -> None:
-    enqueue_examples(db)
-    enqueue_hostile(db)
-    name_hostile(db)
-    url = f"{serve(MINUTEHAND_LOCAL='1')}/console"
-    paths = [*PAGES, *(f"/jobs/{row.id}" for row in list_jobs(db).rows)][: amount(18, 100)]
+def test_every_page_is_accessible_and_fits_the_screen(page: Page, crowd: Crowd) -> None:
+    paths = [*PAGES, *(f"/jobs/{id}" for id in crowd.ids.values())][: amount(18, 100)]
     faults = {}
     views = product(VIEWS, paths) if THOROUGH else zip(cycle(VIEWS[:2]), paths, strict=False)
     for (width, scheme), path in views:
-        show(page, url + path, width, scheme)
+        show(page, crowd.url + path, width, scheme)
         if found := faults_of(page):
             faults[f"{path} at {width} px, {scheme}"] = found
     assert faults == {}
+    if THOROUGH:
+        times = {path: time_of(page, crowd.url, path) for path in paths if path != "/nowhere"}
+        print(*(f"{milliseconds:6.0f} ms  /console{path}" for path, milliseconds in times.items()), sep="\n")
+        assert {path: ms for path, ms in times.items() if ms > LIMIT_MS} == {}
 
 
 @pytest.mark.thorough

@@ -109,6 +109,19 @@ def test_keyboard_moves_selects_and_opens_rows(page: Page, serve: Serve, db: Dat
     expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
 
 
+def test_keys_move_back_and_are_text_in_the_filter(page: Page, serve: Serve, db: Database) -> None:
+    for kind in ("first", "second", "third"):
+        enqueue(kind, delay=LATER, connection=db)
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs")
+    expect(page.locator(ROWS)).to_have_count(3)
+
+    page.keyboard.type("kjjjjk")
+    expect(page.locator("tr[aria-current]")).to_contain_text("second")
+    page.keyboard.type("/jk?")
+    expect(page.get_by_label("Filter", exact=True)).to_have_value("jk?")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
 def test_pause_of_everything_is_shown(page: Page, serve: Serve, db: Database) -> None:
     pause(db, everything=True, reason="an upgrade")
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs")

@@ -109,6 +109,8 @@ def test_every_change_is_made_in_the_browser(page: Page, serve: Serve, db: Datab
 
     assert faults == {}
     assert unmade(coverage) == []
+    # The address of the script is relative to that of the page.
+    page.goto(f"{url}/jobs")
     verbs = page.evaluate(
         f"async () => (await ({IMPORTS})()).VERBS.map(({{ name, title }}) => [name, title])"
     )

@@ -8,7 +8,11 @@ import { Time } from "../app/time.js";
 import { Empty, Fault, Page, SHORT_ID, Skeleton } from "../app/ui.js";
 
 const FILTERS = ["actor", "verb", "job"];
-const VERBS = ["cancel", "delete", "edit", "limit", "matching", "pause", "promote", "replay", "reschedule", "resume", "retention", "retry", "unlimit"];
+const VERBS = [
+  "cancel", "cancel_running", "close_batch", "defaults", "delete", "edit", "limit", "matching", "pause", "promote", "reencrypt", "replay",
+  "reschedule", "resume", "retention", "retry", "schedule pause", "schedule put", "schedule remove", "schedule resume", "schedule run",
+  "share", "unblock", "unlimit", "unshare",
+];
 
 export default function Audit({ query }) {
   const text = query.toString();

@@ -47,9 +47,14 @@ const COLUMNS = [
     <small>${key ?? html`<span class="mono">${id.slice(-SHORT_ID)}</span>`}</small>` },
   { title: "Queue", kind: "plain", cell: ({ queue }) => queue },
   { title: "Attempts", kind: "number", cell: ({ attempts, max_attempts }) => `${attempts} / ${max_attempts}` },
-  { title: "When", kind: "when", clear: true, cell: ({ deleted, run_at, visible }) => html`<${Time} at=${deleted ?? (visible < WAITS ? visible : run_at)} />` },
+  { title: "When", kind: "when", clear: true, cell: (job) => html`<${Time} at=${momentOf(job)} />` },
   { title: "Error", kind: "long", cell: ({ error }) => error && html`<span>${error.type}: ${error.message}</span>` },
 ];
+
+// Since when a job is in its state, or when it is due.
+function momentOf({ state, deleted, run_at: runAt, visible, offered, claimed }) {
+  return deleted ?? { running: claimed, offered }[state] ?? (visible < WAITS ? visible : runAt);
+}
 
 function pageQuery(query) {
   const asked = new URLSearchParams(query);

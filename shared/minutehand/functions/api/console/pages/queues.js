@@ -84,7 +84,7 @@ const pauseAll = () => pauseOf({ everything: true }, "all jobs");
 function pauseOf(target, title) {
   confirm({
     title: `Pause ${title}?`,
-    text: "Running jobs continue. No further job of it starts until it is resumed.",
+    text: `Running jobs continue. ${target.everything ? "No other job starts until you resume them" : "No other job of the queue starts until you resume it"}.`,
     verb: "Pause",
     danger: true,
     fields: html`<label>Reason <input name="reason" maxlength="1000" /></label>`,

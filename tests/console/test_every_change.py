@@ -78,7 +78,7 @@ def take_steps(page: Page, change: Change) -> int:
 
 
 def unmade(coverage: Coverage) -> list[str]:
-    """Return the requests that change something, and the handlers beside them, that did not run."""
+    """Return the requests that change something, and the handlers in the same files, that did not run."""
     found = []
     for path in sorted(PAGES.rglob("*.js")):
         text, file = path.read_text("utf-8"), path.relative_to(PAGES).as_posix()

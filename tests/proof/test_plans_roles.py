@@ -34,7 +34,7 @@ COUNTING = {
     "examine_queue": 1100,
     "system_versions": 300,
     "why_line": 600,
-    # It notes the offers a second time: beside the dead rows of the first time, which was rolled back.
+    # It notes the offers a second time: among the dead rows of the first time, which was rolled back.
     "withdraw_now": 300,
 }
 FEW = 12

@@ -1,6 +1,6 @@
 -- Unclaimed offers: what a job's timeline shows of the offers that no worker claimed.
 --
--- A job has one column for its offer, which the next offer replaces. Whoever replaces or ends an unclaimed offer notes it here: the
+-- A job has one column for its offer, which the next offer replaces. Whatever ends an unclaimed offer notes it here first: the
 -- tick that offers the job again, a refused invitation, and a pause. Claims and finishes write nothing.
 
 create table minutehand.unclaimed_offers (

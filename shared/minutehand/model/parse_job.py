@@ -105,7 +105,7 @@ def _ids(value: Any, zone: ZoneInfo | None) -> list[UUID]:
     try:
         return [UUID(part) for part in parts]
     except (AttributeError, TypeError, ValueError):
-        raise ValueError("after must be a list of ids of jobs") from None
+        raise ValueError(f"after must be a list of job ids, which are UUIDs, got {str(value)[:80]!r}") from None
 
 
 def _job_or_kind(value: Any, zone: ZoneInfo | None) -> NewJob | str:

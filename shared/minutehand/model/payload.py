@@ -118,7 +118,7 @@ def _check_keys(value: Any) -> None:
     if type(value) is dict or isinstance(value, Mapping):
         for key, inner in value.items():
             if not isinstance(key, str):
-                raise TypeError(f"the key {key!r} is not a string")
+                raise TypeError(f"the keys of an object must be strings, got {key!r}")
             # Most values are scalars, and a call takes longer.
             if inner is not None and not isinstance(inner, (str, int, float)):
                 _check_keys(inner)

@@ -168,7 +168,7 @@ def _duration(every: str) -> "tuple[Duration, timedelta]":
         clock = parse_duration(f"PT{time}") if mark else timedelta()
         months = calendar.years * 12 + calendar.months
         if months % 1 or calendar.tdelta % DAY or not (months or calendar.tdelta + clock >= SECOND):
-            raise ValueError("its days must be whole, and it must be at least one second")
+            raise ValueError("the number of days must be an integer, and the interval at least one second")
     except (ValueError, ArithmeticError, AttributeError) as error:
         message = f"{sentence('every_recurs')}, got {every[:80]!r} ({error})"
         raise InvalidJobError("every_recurs", message) from None

@@ -173,7 +173,7 @@ def _check(changes: list[Change]) -> Change:
     """Return the change of one job; raise an error if it was not made."""
     (change,) = changes
     if change.outcome == "absent":
-        raise NotFoundError(f"there is no job {change.id}")
+        raise NotFoundError(f"job {change.id} not found")
     if change.outcome == "refused":
         raise ApiError(REFUSED, change.reason, state=change.state)
     return change

@@ -115,7 +115,9 @@ def _token(parts: Parts) -> str:
             "MINUTEHAND_DATABASE_IAM replaces the password; remove the password from the URL, or unset the variable"
         )
     if not parts.get("user") or not parts.get("host") or "," in parts["host"]:
-        raise ConfigurationError("with MINUTEHAND_DATABASE_IAM, the URL must have a user and exactly one host")
+        raise ConfigurationError(
+            "with MINUTEHAND_DATABASE_IAM, the URL must have a user and exactly one host"
+        )
     if not is_encrypted(parts):
         raise ConfigurationError(
             "MINUTEHAND_DATABASE_IAM needs TLS; set MINUTEHAND_DATABASE_TLS, or sslmode=require in the URL"

@@ -105,7 +105,9 @@ def _ids(value: Any, zone: ZoneInfo | None) -> list[UUID]:
     try:
         return [UUID(part) for part in parts]
     except (AttributeError, TypeError, ValueError):
-        raise ValueError(f"after must be a list of job ids, which are UUIDs, got {str(value)[:80]!r}") from None
+        raise ValueError(
+            f"after must be a list of job ids, which are UUIDs, got {str(value)[:80]!r}"
+        ) from None
 
 
 def _job_or_kind(value: Any, zone: ZoneInfo | None) -> NewJob | str:

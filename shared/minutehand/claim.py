@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from operator import itemgetter
+from time import monotonic
 
 from minutehand.attempts.ending import Ahead
 from minutehand.claimed_job import Job
@@ -15,6 +16,8 @@ from minutehand.model.worker import UNNAMED, Worker
 from minutehand.tracing import spans
 
 BY_TIME, BY_PRIORITY = itemgetter("run_at"), itemgetter("priority")
+# After `take_ahead` found nothing but `take` did, for this many seconds only `take` runs.
+CONTROLLED_SECONDS = 1.0
 # The parameters of a worker that takes jobs now, in any slot.
 ANY_TIME_AND_SLOT = {"now": None, "freed": None, "only": None}
 
@@ -89,6 +92,7 @@ class Taker:
     traced: bool = field(default_factory=spans.are_recorded)
     _ahead: Ahead | None = None
     _queue: str = ""
+    _controlled_until: float = 0.0
 
     def ahead(self) -> Ahead | None:
         """Return the statement that takes the next jobs, to run with the last outcomes of the worker's jobs.
@@ -99,7 +103,8 @@ class Taker:
         if queue is None or self._ahead is not None or self.traced:
             return None
         limits = {"limit": self.limit, "lease": self.lease, "grace": self.grace}
-        self._ahead, self._queue = Ahead("take", {"queue": queue, **limits, **ANY_TIME_AND_SLOT}), queue
+        name = "take" if monotonic() < self._controlled_until else "take_ahead"
+        self._ahead, self._queue = Ahead(name, {"queue": queue, **limits, **ANY_TIME_AND_SLOT}), queue
         return self._ahead
 
     def take(self) -> list[Job]:
@@ -107,9 +112,13 @@ class Taker:
 
         If other workers have the jobs of a queue, those of the one after it.
         """
-        return self.taken_ahead() or take_in_turns(
-            self.database, self.turns, self.limit, self.lease, self.grace, self.worker
-        )
+        ahead = self._ahead
+        if jobs := self.taken_ahead():
+            return jobs
+        jobs = take_in_turns(self.database, self.turns, self.limit, self.lease, self.grace, self.worker)
+        if jobs and ahead is not None and ahead.name == "take_ahead" and ahead.rows == []:
+            self._controlled_until = monotonic() + CONTROLLED_SECONDS
+        return jobs
 
     def taken_ahead(self) -> list[Job]:
         """Return the jobs that were taken together with the last outcomes."""

@@ -238,6 +238,7 @@ class Stock:
             "note_alarm": {"error": "AccessDeniedException"},
             "note_watch": {"name": "watch-1", "at": datetime.now(UTC)},
             "take": lease | {"queue": "default", "limit": 10, "now": None, "only": None, "freed": None},
+            "take_ahead": lease | {"queue": "default", "limit": 10},
             "end_tick": {"capacity": 70, "ttl": timedelta(minutes=2), "now": None, "offers": 0, "room": None},
             "record_times": {"kinds": ["echo"], "seconds": [0.5], "invocation": 60.0},
             "kind_times": {"kinds": ["echo"]},

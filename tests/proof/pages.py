@@ -150,6 +150,7 @@ PAGES = {
     "sweep": 200,
     "start_sweep": 10,
     "take": 400,
+    "take_ahead": 400,
     "end_tick": 20,
     "record_times": 20,
     "kind_times": 10,

@@ -34,6 +34,7 @@ INDEXES = {
     "offer": {"jobs_live_busy", "jobs_live_due", "jobs_live_pkey"},
     "raise_floor": {"jobs_live_busy", "jobs_live_due"},
     "take": {"jobs_live_due", "jobs_live_pkey"},
+    "take_ahead": {"jobs_live_due", "jobs_live_pkey"},
     "withdraw": {"jobs_live_pkey"},
 }
 # The others write to all indexes, and a larger index has one more level.
@@ -113,7 +114,9 @@ def test_finishing_statements_search_live_jobs_only(full: tuple[Connection, Stoc
     assert explain(connection, name, stock.parameters(name)).read <= {"jobs_live", "waits"}
 
 
-@pytest.mark.parametrize("name", ["count_due", "offer", "take", "claim", "finish", "raise_floor"])
+@pytest.mark.parametrize(
+    "name", ["count_due", "offer", "take", "take_ahead", "claim", "finish", "raise_floor"]
+)
 def test_cost_does_not_grow_with_the_backlog(
     full: tuple[Connection, Stock], connection: Connection, name: str
 ) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from threading import RLock
 from time import time
-from typing import LiteralString, TypeVar, cast
+from typing import LiteralString, TypeVar
 
 import psycopg
 from psycopg.pq import TransactionStatus
@@ -67,7 +67,7 @@ class Database:
                 self._connection = connect(self._url)
                 self._preparing = Preparing(self._connection)
             self._used = time()
-        return cast(Connection, self._connection)
+        return self._connection  # type: ignore[return-value]
 
     def run(self, name: str, /, **parameters: object) -> list[Record]:
         """Run a named statement and return its rows as dictionaries."""
@@ -234,8 +234,8 @@ class Database:
 
     def _is_dead(self) -> bool:
         """Test a connection that may have died."""
-        connection = cast(Connection, self._connection)
-        if connection.closed:
+        connection = self._connection
+        if connection is None or connection.closed:
             return True
         if self.in_transaction or not is_suspect(connection, self._used):
             return False

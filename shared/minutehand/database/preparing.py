@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 
 # The statements that run once per job or more often, and whose plans are the same for all parameters.
-PREPARED = frozenset({"check_claim", "claim", "count_due", "enqueue", "extend", "finish", "release", "take"})
+PREPARED = frozenset(
+    {"check_claim", "claim", "count_due", "enqueue", "extend", "finish", "release", "take", "take_ahead"}
+)
 # How often a statement runs before it is prepared, which takes one more round trip; a cold start prepares nothing.
 USES = 5
 FRESH_SECONDS = 5.0

@@ -91,8 +91,8 @@ def secret(name: str, environment: Mapping[str, str] = os.environ, max_age: time
 
 def encrypts(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether this process encrypts payloads: MINUTEHAND_ENCRYPTION_KEY, or its _SECRET, is set."""
-    name = table.ENCRYPTION_KEY.name
-    return any(table.SETTINGS[each].read(environment) for each in (name, f"{name}_SECRET"))
+    key, secret = table.ENCRYPTION_KEY, table.SETTINGS[f"{table.ENCRYPTION_KEY.name}_SECRET"]
+    return bool(key.read(environment) or secret.read(environment))
 
 
 def forget(environment: Mapping[str, str] = os.environ) -> None:

@@ -18,7 +18,7 @@ WORKER = """
     expire extend finish fire fold_lanes free_keys make_days note_watch offer prune_firings prune_groups prune_rates
     raise_floor read_due_schedules reap release remove_lanes retain set_schedules_aside settle start_sweep
     start_tick note_alarm supersede sweep take withdraw begin_wait end_wait look forget_times kind_times record_times
-    check_batches check_predecessors count_minutes prune_history prune_unclaimed
+    take_ahead check_batches check_predecessors count_minutes prune_history prune_unclaimed
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """

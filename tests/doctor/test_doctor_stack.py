@@ -119,3 +119,12 @@ def test_missing_permission_is_an_error(account: Account, monkeypatch: pytest.Mo
     assert (ended.exit_code, ended.stdout) == (1, "")
     assert "error: reading from AWS failed: " in ended.stderr
     assert "AccessDeniedException" in ended.stderr
+
+
+def test_advice_names_the_function_and_the_queue(account: Account, findings: Findings) -> None:
+    account.awslambda.put_function_concurrency(FunctionName="shop-worker", ReservedConcurrentExecutions=0)
+    account.sqs.send_message(QueueUrl=account.failures, MessageBody="{}")
+    found = findings()
+
+    assert found["concurrency"]["advice"].endswith("delete-function-concurrency --function-name shop-worker")
+    assert "--queue-name shop-failures --output text" in found["failures"]["advice"]

@@ -67,9 +67,12 @@ def on_failure(stack: Stack) -> Opinion:
 
 def failures(stack: Stack) -> Opinion:
     """Whether there are failed invocations."""
+    failed = [bare(arn) for arn, depth in stack.failures.items() if depth]
+    url = f'"$(aws sqs get-queue-url --queue-name {failed[0] if failed else ""} --output text)"'
     return judged(
         [f"{depth} in {bare(arn)}" for arn, depth in stack.failures.items() if depth],
-        "see the messages for the reason (aws sqs receive-message), fix it, and purge the queue; jobs are due again",
+        "fix the reason that its messages name, and purge the queue; jobs are due again; "
+        f"to read one: aws sqs receive-message --queue-url {url}",
         "no invocation failed",
         warning,
     )
@@ -103,13 +106,11 @@ def schedule(stack: Stack) -> Opinion:
 
 def concurrency(stack: Stack) -> Opinion:
     """Whether Lambda can run as many workers as the capacity allows."""
-    off = [
-        f"{each.name} has a reserved concurrency of 0, so it never runs"
-        for each in stack.existing
-        if each.reserved == 0
-    ]
-    if off:
-        return problem("; ".join(off), "remove it: aws lambda delete-function-concurrency")
+    if off := [each.name for each in stack.existing if each.reserved == 0]:
+        return problem(
+            "; ".join(f"{name} has a reserved concurrency of 0, so it never runs" for name in off),
+            f"remove it: aws lambda delete-function-concurrency --function-name {off[0]}",
+        )
     capacity = stack.settings.capacity
     most = {each.name: each.reserved or stack.unreserved for each in stack.worker_functions}
     return judged(

@@ -27,6 +27,8 @@ SUITES := $(addprefix test/,mutations plans thorough docs programs console insta
 SERVER ?= direct-18
 
 TEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal --ignore=tests/pipeline --ignore=tests/cluster
+# Folders whose tests all belong to other suites, by SUITES in tests/conftest.py. To find them takes each process a second.
+ELSEWHERE := $(addprefix --ignore=tests/,console local sam_local testing walk)
 # One file at a time per worker, because each worker starts a Spark session.
 TEST_PIPELINE := $(BIN)/pytest --numprocesses $(PIPELINE_WORKERS) --dist loadfile
 OTHER_SERVERS := (every_server or every_version) and not (mutation or plans or kill)
@@ -103,7 +105,7 @@ test/all: test $(SUITES) ## Run all suites, as before a release
 
 .PHONY: test/core
 test/core: setup ## Run the tests of the library, the functions, the template and the command line
-	@$(TEST) --server $(SERVER)
+	@$(TEST) $(ELSEWHERE) --server $(SERVER)
 
 .PHONY: test/unit
 test/unit: setup ## Run the tests that need neither a server nor Spark

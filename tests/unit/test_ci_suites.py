@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.conftest import SUITES
+
 ROOT = Path(__file__).parents[2]
 FOLDERS = {"shared", "functions", "layers", "pipeline", "tests"}
 # The markers of the suites whose make target names the folders of their tests.
@@ -146,3 +148,10 @@ def test_commit_that_has_landed_is_an_unknown_change(
     git("add", "new")
     git("commit", "--quiet", "--message", "a change")
     assert ci.changed() == ["new"]
+
+
+def test_folders_that_the_core_leaves_out_belong_to_other_suites() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    (folders,) = re.findall(r"^ELSEWHERE := \$\(addprefix --ignore=tests/,(.+)\)$", makefile, re.MULTILINE)
+
+    assert {f"tests/{folder}/" for folder in folders.split()} <= SUITES.keys()

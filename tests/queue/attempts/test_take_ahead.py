@@ -30,6 +30,9 @@ def first_taken(queue: Queue, name: str) -> list[Any]:
     return sorted((row["priority"], row["id"], row["attempts"]) for row in rows)
 
 
+@pytest.mark.fault("take_ahead", r"cancelling is null and \(expires.*?attempts > 0\)", "true")
+@pytest.mark.fault("take_ahead", r"place = 1 or not \(alone or first_alone\)", "true")
+@pytest.mark.fault("take_ahead", r" - l\.priority \* \(.*?\)", "")
 def test_take_ahead_takes_the_jobs_that_a_take_would(direct_queue: Queue) -> None:
     lapsed, _ = direct_queue.claimed(priority=9), direct_queue.claimed()
     direct_queue.sql("update minutehand.jobs_live set visible = now() where id = %(id)s", id=lapsed.id)
@@ -57,6 +60,9 @@ CONTROLS: dict[str, Callable[[Queue], object]] = {
 }
 
 
+@pytest.mark.fault(
+    "take_ahead", r"where not exists \(select from minutehand\.controls.*?grouped\)", "where true"
+)
 @pytest.mark.parametrize("control", CONTROLS)
 def test_take_ahead_takes_nothing_under_a_control(direct_queue: Queue, control: str) -> None:
     direct_queue.enqueue()

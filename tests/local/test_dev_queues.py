@@ -1,0 +1,66 @@
+"""`minutehand dev`: slow jobs of one queue leave the jobs of others alone."""
+
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+from dev_runs import finished, processes_of, start, until
+
+from minutehand import enqueue_many
+from minutehand.database import Database
+from minutehand.local import postgres
+from minutehand.model.new_job import NewJob
+
+ROOT = Path(__file__).parent.parent.parent
+# Waits until a file exists.
+GATE = """
+from pathlib import Path
+from threading import Event
+
+def handle(payload):
+    while not Path(payload["until"]).exists():
+        Event().wait(0.05)
+"""
+FAST = 20
+ENDED = "select queue, count(*) from minutehand.jobs where deleted is not null group by 1"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Path]:
+    shutil.copytree(ROOT / "functions", tmp_path / "functions", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "functions/worker/handlers/gate.py").write_text(GATE)
+    yield tmp_path
+    for process in processes_of(tmp_path):
+        process.kill()
+    postgres.stop(tmp_path / ".minutehand")
+
+
+@pytest.mark.programs
+def test_slow_jobs_do_not_starve_other_queues(project: Path) -> None:
+    gate = project / "open"
+    run = start(project, "--no-seed", "--workers", "3")
+    until(run, "ticks")
+    url = (project / ".minutehand" / "url").read_text()
+    slow = [NewJob("gate", {"until": str(gate)}, queue="slow")] * 2
+    with closing(Database(url)) as database:
+        list(enqueue_many(slow, connection=database))
+        for _ in slow:
+            until(run, "claimed")
+        list(enqueue_many([NewJob("echo", n, queue="fast") for n in range(FAST)], connection=database))
+        for _ in range(FAST):
+            until(run, "done")
+
+    with psycopg.connect(url) as connection:
+        ended: dict[str, int] = dict(connection.execute(ENDED).fetchall())
+        budgets = connection.execute("select queue, budget from minutehand.budgets").fetchall()
+    gate.touch()
+    for _ in slow:
+        until(run, "done")
+    run.send_signal(signal.SIGINT)
+
+    assert "22 done" in finished(run)
+    assert (ended, budgets) == ({"fast": FAST}, [])

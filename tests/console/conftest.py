@@ -18,7 +18,7 @@ from minutehand.database import connect
 from tests import servers
 from tests.browsers import chromium
 from tests.console.examples import enqueue_crowd, enqueue_hostile
-from tests.console.million import fill
+from tests.console.million import fill, vacuum
 from tests.thorough import THOROUGH
 
 API = Path(__file__).parent.parent.parent / "functions" / "api"
@@ -117,7 +117,10 @@ def full(servers: servers.Servers, server_name: str) -> Iterator[servers.Databas
 
 @pytest.fixture(scope="package")
 def full_crowd(full: servers.Database) -> tuple[str, dict[str, str]]:
-    return full.url, crowded(full.url)
+    ids = crowded(full.url)
+    with connect(full.admin_url) as connection:
+        vacuum(connection)
+    return full.url, ids
 
 
 @pytest.fixture

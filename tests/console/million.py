@@ -69,6 +69,11 @@ def fill(connection: Connection) -> None:
     connection.execute(COUNTS)
     connection.execute(AUDIT, {"count": JOBS // 10})
     connection.execute(TICKED)
+    vacuum(connection)
+
+
+def vacuum(connection: Connection) -> None:
+    """Vacuum what changed, as autovacuum does, which the servers of tests do not have."""
     for table in ("jobs", "attempts", "schedules", "batches", "batch_counts", "audit"):
         connection.execute(f"vacuum analyze minutehand.{table}")  # type: ignore[arg-type]
 

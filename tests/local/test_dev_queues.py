@@ -1,14 +1,15 @@
-"""`minutehand dev`: slow jobs of one queue leave the jobs of others alone."""
+"""`minutehand dev`: slow jobs of one queue leave the jobs of others alone, and its address leads to the console."""
 
 import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from urllib.request import urlopen
 
 import psycopg
 import pytest
-from dev_runs import finished, processes_of, start, until
+from dev_runs import finished, free_port, processes_of, start, until
 
 from minutehand import enqueue_many
 from minutehand.database import Database
@@ -64,3 +65,17 @@ def test_slow_jobs_do_not_starve_other_queues(project: Path) -> None:
 
     assert "22 done" in finished(run)
     assert (ended, budgets) == ({"fast": FAST}, [])
+
+
+@pytest.mark.programs
+def test_address_of_the_run_leads_to_the_console(project: Path) -> None:
+    run = start(project, "--no-seed", port=(port := free_port()))
+    until(run, "ticks")
+
+    with urlopen(f"http://127.0.0.1:{port}/") as page:
+        found = page.url, page.read()
+    run.send_signal(signal.SIGINT)
+    finished(run)
+
+    assert found[0] == f"http://127.0.0.1:{port}/console"
+    assert b"<title>" in found[1]

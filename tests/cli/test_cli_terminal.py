@@ -57,7 +57,7 @@ def test_list_cuts_what_does_not_fit(url):
 
 def test_list_of_batches_has_short_ids_that_commands_accept(url, invoke):
     batches = [invoke("batches", "open", "--name", name).stdout.strip() for name in ("May", "June")]
-    _, *rows = printed("batches", "ls", url=url)
+    _, *rows = printed("batches", "ls", url=url, columns=120)
     short = [row.split()[0] for row in rows]
 
     assert [row.split()[1] for row in rows] == ["June", "May"]

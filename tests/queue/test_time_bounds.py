@@ -88,10 +88,10 @@ def test_bulk_keeps_the_order_of_its_items(queue: Queue) -> None:
 
 def test_all_time_columns_have_a_time_zone(direct_queue: Queue) -> None:
     kinds = direct_queue.sql(
-        """select distinct format_type(coalesce(nullif(t.typbasetype, 0), t.oid), null) as kind
+        """select distinct format_type(coalesce(nullif(t.typbasetype, 0), nullif(t.typelem, 0), t.oid), null) as kind
              from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_type t on t.oid = a.atttypid
             where c.relnamespace = 'minutehand'::regnamespace and a.attnum > 0
-              and format_type(coalesce(nullif(t.typbasetype, 0), t.oid), null) ~ '^(time|date)'"""
+              and format_type(coalesce(nullif(t.typbasetype, 0), nullif(t.typelem, 0), t.oid), null) ~ '^(time|date)'"""
     )
 
     assert {row["kind"] for row in kinds} == {"timestamp with time zone", "date"}

@@ -21,6 +21,7 @@ DEVELOPMENT = {
     "MINUTEHAND_TEST_REQUIRE",
     "MINUTEHAND_TEST_SAM",
     "MINUTEHAND_TEST_SEEDS",
+    "MINUTEHAND_TEST_THOROUGH",
     "MINUTEHAND_UPDATE",
 }
 # Files that use the whole environment, and the reason.

@@ -27,12 +27,12 @@ SUITES := $(addprefix test/,mutations plans thorough docs programs console insta
 SERVER ?= direct-18
 
 TEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal --ignore=tests/pipeline --ignore=tests/cluster
-# Folders whose tests all belong to other suites, by SUITES in tests/conftest.py. To find them takes each process a second.
+# Folders whose tests all belong to other suites, by SUITES in tests/conftest.py. Collecting them takes each process a second.
 ELSEWHERE := $(addprefix --ignore=tests/,console local sam_local testing walk)
 # One file at a time per worker, because each worker starts a Spark session.
 TEST_PIPELINE := $(BIN)/pytest --numprocesses $(PIPELINE_WORKERS) --dist loadfile
 OTHER_SERVERS := (every_server or every_version) and not (mutation or plans or kill)
-# Their folders. To find the tests of all folders takes each process eight seconds.
+# Their folders. Collecting the tests of all folders takes each process eight seconds.
 SERVER_TESTS := $(addprefix tests/,flow functions proof queue testing)
 
 define CREATE_VENV

@@ -63,6 +63,19 @@ def test_path_without_a_subject_selects_all_quick_suites(ci: ModuleType, path: s
     assert ci.suites([path]) == ci.suites(None) == ci.UNSURE
 
 
+@pytest.mark.parametrize("suite", ["console", "install", "plans", "programs"])
+def test_file_with_tests_of_a_suite_selects_it(ci: ModuleType, suite: str) -> None:
+    marked = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if f"mark.{suite}" in path.read_text("utf-8") and path != Path(__file__)
+    ]
+    marked += [f"{place}test_new.py" for place, of in SUITES.items() if of == suite and place.endswith("/")]
+
+    assert marked
+    assert [path for path in marked if suite not in ci.suites([path])] == []
+
+
 def test_suites_of_several_paths_are_in_run_order(ci: ModuleType) -> None:
     both = ci.suites(["template.yaml", "shared/minutehand/sql/claim.sql", "docs/events.md"])
 

@@ -1,5 +1,5 @@
 // The form that adds or edits a schedule, with a preview of its next occurrences in two time zones. Its fields
-// are stored as they are typed: a drawing of the form would reset others.
+// keep what is typed: drawing the form again would reset them.
 import { html, useEffect, useState } from "../../app/html.js";
 import { post, request } from "../../app/api.js";
 import { close, Dialog } from "../../app/dialog.js";

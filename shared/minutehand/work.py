@@ -73,7 +73,6 @@ def work(
             group=group,
             # Jobs that were taken must not wait for maintenance.
             ahead=lambda: None if maintenance.is_due else taker.ahead(),
-            found={},
             traced=taker.traced,
         )
         while not stop.is_set():

@@ -153,6 +153,6 @@ def test_show_lists_offers_that_no_worker_claimed(invoke, lines, sql):
     sql(UNCLAIMED, [job])
 
     shown = " ".join(invoke("show", job).stdout.split())
-    assert "unclaimed: 21 earlier offers" in shown
+    assert "unclaimed: 21 earlier unclaimed offers" in shown
     assert ", lapsed after 2 min" in shown
     assert lines(invoke("show", job, "-o", "json"))[0]["unclaimed"]["count"] == 22

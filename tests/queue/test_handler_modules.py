@@ -2,12 +2,17 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from importlib import invalidate_caches
 from pathlib import Path
+from threading import Event as Flag
+from typing import Any
 
 import pytest
 
 from minutehand import UnknownKindError
 from minutehand.handlers import HandlerPackage
+from minutehand.work import work
+from tests.queue.stage import Queue
 
 Write = Callable[..., HandlerPackage]
 ONE = "def handle(payload): return 1\n"
@@ -95,6 +100,20 @@ def test_first_package_that_has_the_file_runs_the_kind(write: Write) -> None:
         "invoice.send": 2,
     }
     assert [len(handlers.find(kind).around.middleware) for kind in ("invoice", "invoice.send")] == [1, 0]
+
+
+def test_worker_runs_the_handler_that_was_added_for_a_kind(write: Write, direct_queue: Queue) -> None:
+    def add_handler(_payload: Any, _job: Any) -> int:
+        write(invoice=TWO)
+        invalidate_caches()
+        return 1
+
+    write(other=ONE)
+    handlers = HandlerPackage("custom_handlers", otherwise=add_handler)
+    ids = [direct_queue.enqueue("invoice") for _ in range(2)]
+    work(direct_queue.database, handlers, Flag(), chunk=1, drain=True)
+
+    assert [direct_queue.row(job_id).result for job_id in ids] == [1, 2]
 
 
 def test_missing_package_is_named(write: Write) -> None:

@@ -27,5 +27,7 @@ def test_event_refuses_unknown_and_missing_fields() -> None:
         Event(name="done", colour="red")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="name"):
         Event()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="positional"):
+        Event("done")  # type: ignore[misc]
     with pytest.raises(AttributeError, match="colour"):
         Event(name="done").colour  # type: ignore[attr-defined]  # noqa: B018

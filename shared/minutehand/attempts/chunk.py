@@ -36,13 +36,11 @@ class Chunk:
         events: EventBuffer,
         group: Group,
         ahead: Callable[[], Ahead | None] = lambda: None,
-        found: dict[str, Handler] | None = None,
         traced: bool | None = None,
     ) -> None:
         """Take over the claims; nothing runs yet. `ahead` returns what to run with the last write of outcomes.
 
-        The group must be empty. A worker of many chunks passes the handlers that it has `found`, to which new ones are
-        added, and whether spans are recorded.
+        The group must be empty. A worker of many chunks passes whether spans are recorded.
         """
         self.jobs, self._handlers, self._events, self._end = jobs, handlers, events, end
         self._database = jobs[0].database
@@ -56,7 +54,7 @@ class Chunk:
         # The caller may roll back at any time, and a span reports how the outcome was written.
         self._at_once = self.is_traced or self._database.borrowed
         self._finishes: dict[Job, Finish] = {}
-        self._found = {} if found is None else found
+        self._found: dict[str, Handler] = {}
         # The seconds of the longest attempt that has ended.
         self._longest: float | None = None
         # Bound once, and not for each job.
@@ -90,13 +88,12 @@ class Chunk:
 
         An error is not raised here, but again in the attempts of that kind. The time of the first one is the limit.
         """
-        kinds = {job.kind: job for job in reversed(self.jobs)}
-        for job in [job for kind, job in kinds.items() if kind not in self._found]:
+        for job in {job.kind: job for job in reversed(self.jobs)}.values():
             with suppress(Exception, SystemExit, OutOfTime):
                 job.lease.start(self._end, self._waiting)
                 with time_limit(job.lease):
                     self._found[job.kind] = self._handlers.find(job.kind)
-        asynchronous = {kind for kind in kinds if kind in self._found and self._found[kind].is_async}
+        asynchronous = {kind for kind, handler in self._found.items() if handler.is_async}
         if asynchronous:
             self.jobs = [AsyncJob.of(job) if job.kind in asynchronous else job for job in self.jobs]
 
@@ -148,7 +145,7 @@ class Chunk:
         The job's trace is the current one there.
         """
         if isinstance(outcome, Settled):
-            self.end(job, finished := finish(job, outcome))
+            self.end(job, finished := finish(job, outcome), context)
             wake_successors(job.database, [finished])
         elif self.add(job, outcome, context):
             self.write()
@@ -178,10 +175,13 @@ class Chunk:
         waiting = len(self._group)
         return 0 < waiting == len(self.jobs) - len(self._finishes) and not self.stopping()
 
-    def end(self, job: Job, finished: Finish) -> None:
-        """Note how an attempt has ended whose outcome was written."""
+    def end(self, job: Job, finished: Finish, context: Context | None = None) -> None:
+        """Note how an attempt has ended whose outcome was written; `context` is as in `finish`."""
         self._running.discard(job)
-        self._ended(job, finished, self._measure(job))
+        if context is None:
+            self._ended(job, finished, self._measure(job))
+        else:
+            context.run(self._ended_in_trace, job, finished, self._measure(job))
 
     def release(self, job: Job) -> None:
         """Release a job at no cost of an attempt."""

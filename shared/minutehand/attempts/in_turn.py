@@ -105,7 +105,7 @@ def _handle(chunk: Chunk, job: Job, context: Context | None = None, of_events: C
     except Interrupted:
         # Its transaction has committed, so it is not released.
         if job.finished is not None:
-            chunk.end(job, job.finished)
+            chunk.end(job, job.finished, of_events)
         raise
 
 

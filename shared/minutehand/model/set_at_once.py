@@ -17,8 +17,8 @@ def set_at_once(cls: Class) -> Class:
     defaults. The class must not have `__post_init__`.
     """
     checked = cls.__init__
-    names = tuple(each.name for each in fields(cls))
-    known = frozenset(names)
+    positional = tuple(each.name for each in fields(cls) if not each.kw_only)
+    known = frozenset(each.name for each in fields(cls))
     required = frozenset(
         each.name for each in fields(cls) if each.default is MISSING and each.default_factory is MISSING
     )
@@ -27,7 +27,7 @@ def set_at_once(cls: Class) -> Class:
     @wraps(checked)
     def init(self: Any, *args: Any, **given: Any) -> None:
         values = vars(self)
-        values.update(zip(names, args, strict=False))
+        values.update(zip(positional, args, strict=False))
         if given:
             values.update(given)
         # A name that is given twice, or one argument too many, makes it shorter than what was given.

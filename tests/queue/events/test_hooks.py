@@ -1,17 +1,21 @@
 """Hooks receive events, and a failing hook does not fail a job."""
 
 import sys
+from contextvars import ContextVar
 from pathlib import Path
 
 import pytest
 
-from minutehand import ConfigurationError
+from minutehand import ConfigurationError, Job
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.events import hooks
+from minutehand.handlers import HandlerTable
 from minutehand.model.event import Event
 from tests.queue.events.stage import fails, names
 from tests.queue.stage import Queue
 
 MARK = "mark-4711"
+CITY: ContextVar[str] = ContextVar("CITY", default="none")
 
 
 def test_hook_receives_its_events_until_it_is_removed(queue: Queue) -> None:
@@ -51,6 +55,27 @@ def test_failing_hook_does_not_fail_jobs_and_is_logged_once(
         ", and stays registered: RuntimeError"
     ]
     assert MARK not in caplog.text
+
+
+def test_hook_sees_at_the_end_what_it_set_at_the_claim(direct_queue: Queue) -> None:
+    seen: dict[str, str] = {}
+
+    def within_transaction(_payload: object, job: Job) -> None:
+        with job.transaction():
+            CITY.set("Rome")
+
+    def hook(event: Event) -> None:
+        if event.name == "claimed":
+            CITY.set("Paris")
+        else:
+            seen[event.kind] = CITY.get()
+
+    table = {"plain": lambda _: CITY.set("Rome"), "fails": fails, "transaction": within_transaction}
+    for kind in table:
+        direct_queue.enqueue(kind)
+    run_jobs(direct_queue.take(3), HandlerTable(table), stopping=lambda: False, hook=hook)
+
+    assert seen == dict.fromkeys(table, "Paris")
 
 
 def test_hook_modules_are_imported_at_the_first_event(

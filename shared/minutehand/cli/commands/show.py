@@ -94,7 +94,7 @@ def _pauses(database: Database, row: Row) -> list[str]:
 
 def _unclaimed(unclaimed: UnclaimedOffers) -> Iterator[str]:
     if earlier := unclaimed.count - len(unclaimed.latest):
-        yield _fact("unclaimed", f"{earlier} earlier offer{'s' * (earlier != 1)}")
+        yield _fact("unclaimed", f"{earlier} earlier unclaimed offer{'s' * (earlier != 1)}")
     for number, each in enumerate(unclaimed.latest):
         line = f"{text.local(each.offered)}, {each.outcome} after {text.took(each.ended - each.offered)}"
         yield _fact("unclaimed" if number == 0 and not earlier else "", line)

@@ -1,7 +1,7 @@
 -- Unclaimed offers: what a job's timeline shows of the offers that no worker claimed.
 --
--- A job has one column for its offer, which the next offer replaces. Whatever ends an unclaimed offer notes it here first: the
--- tick that offers the job again, a refused invitation, and a pause. Claims and finishes write nothing.
+-- A job has one column for its offer, which the next offer replaces. An unclaimed offer is noted here by the tick that offers the
+-- job again, by a refused invitation and by a pause. Claims, finishes and other changes of the job write nothing.
 
 create table minutehand.unclaimed_offers (
     job      uuid              primary key,

@@ -63,11 +63,12 @@ with busy as materialized (
       from minutehand.choose((select room from room), coalesce(%(now)s, now()), %(queues)s, %(budgets)s) id
      where (select yes from controlled)
 ), unclaimed as (
-    -- Not evaluated if all of them were claimed.
+    -- The function is not called if all of them were claimed. An offer that another session withdrew while this one waited for a
+    -- lock has not lapsed in this snapshot.
     select minutehand.note_unclaimed(array_agg(id), array_agg(tenant), array_agg(offered), array_agg(visible), array_agg('lapsed'::text))
       from minutehand.jobs_live
      where id = any (array(select id from chosen) || array(select id from bounded))
-       and offered is not null and (claimed is null or offered > claimed)
+       and offered is not null and (claimed is null or offered > claimed) and visible <= coalesce(%(now)s, now())
     having count(*) > 0
 )
 update minutehand.jobs_live

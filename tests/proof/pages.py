@@ -173,7 +173,7 @@ PAGES = {
     "why_pace": 12_000,
     "why_served": 100,
     # The jobs of ten minutes, here 40,000 new ones.
-    "count_minutes": 4000,
+    "count_minutes": 4500,
     # The first 1,000 dead jobs, one page each, and of the unfinished ones the newest 10,000.
     "failing_kinds": 1600,
     "failures_by_cause": 2600,

@@ -30,6 +30,7 @@ OPERATORS = sorted(
 # make the plan parallel, and each process reads the catalog.
 COUNTING = {
     "count_due": 1000,
+    "depths": 400,
     "durations": 1500,
     "examine_queue": 1100,
     "system_versions": 300,

@@ -4109,7 +4109,7 @@ CREATE FUNCTION minutehand.prune_unclaimed(now timestamp with time zone DEFAULT 
                               from minutehand.unclaimed_offers u
                              where u.day < (coalesce(prune_unclaimed.now, clock_timestamp()) at time zone 'UTC')::date - 7
                              order by u.day
-                             limit 10000
+                             limit 50000
                                for update skip locked))
        and minutehand.tenant_scope() = ''
 $$;

@@ -1,8 +1,10 @@
 """Hooks receive events, and a failing hook does not fail a job."""
 
 import sys
+from collections.abc import Callable
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,7 +60,7 @@ def test_failing_hook_does_not_fail_jobs_and_is_logged_once(
 
 
 def test_hook_sees_at_the_end_what_it_set_at_the_claim(direct_queue: Queue) -> None:
-    seen: dict[str, str] = {}
+    seen: dict[str | None, str] = {}
 
     def within_transaction(_payload: object, job: Job) -> None:
         with job.transaction():
@@ -70,7 +72,11 @@ def test_hook_sees_at_the_end_what_it_set_at_the_claim(direct_queue: Queue) -> N
         else:
             seen[event.kind] = CITY.get()
 
-    table = {"plain": lambda _: CITY.set("Rome"), "fails": fails, "transaction": within_transaction}
+    table: dict[str, Callable[..., Any]] = {
+        "plain": lambda _: CITY.set("Rome"),
+        "fails": fails,
+        "transaction": within_transaction,
+    }
     for kind in table:
         direct_queue.enqueue(kind)
     run_jobs(direct_queue.take(3), HandlerTable(table), stopping=lambda: False, hook=hook)

@@ -30,7 +30,14 @@ OF_LIMITS: dict[str, Any] = {
     "list_installed": {},
     "why_group": {"queue": "default", "tenant": "", "group": "a"},
     "limit_time": {"milliseconds": 10_000},
-    "why_limited_next": {"tenant": "", "queue": "default", "kind": "echo", "key": None, "group": None},
+    "why_limited_next": {
+        "tenant": "",
+        "queue": "default",
+        "kind": "echo",
+        "key": None,
+        "group": None,
+        "limit": 1,
+    },
     # The last of the due jobs, under a limit of a kind.
     "why_limited_line": {
         "of": "queue",

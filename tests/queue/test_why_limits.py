@@ -12,7 +12,7 @@ from minutehand.model.outcome import Done
 from minutehand.operations.controls import limit
 from minutehand.queries.why import Answer, why
 from minutehand.queries.why.evidence import MAX_READ
-from tests.queue.stage import LEASE, Queue
+from tests.queue.stage import Queue
 from tests.queue.test_why import HOUR, TICKED
 
 MEDIAN = timedelta(seconds=30)
@@ -79,7 +79,8 @@ def of_offered(queue: Queue) -> UUID:
     return third(queue)
 
 
-UNDER_A_LIMIT = [of_a_kind, of_a_group, of_a_group_without_limit, of_a_tenant, of_a_queue, of_offered]
+WITHIN_QUEUE = [of_a_group, of_a_group_without_limit, of_a_queue]
+ACROSS_QUEUES = [of_a_kind, of_a_tenant, of_offered]
 
 
 def explained(queue: Queue, arrange: Callable[[Queue], UUID]) -> Answer:
@@ -90,7 +91,7 @@ def explained(queue: Queue, arrange: Callable[[Queue], UUID]) -> Answer:
     return answer
 
 
-@pytest.mark.parametrize("arrange", UNDER_A_LIMIT)
+@pytest.mark.parametrize("arrange", WITHIN_QUEUE + ACROSS_QUEUES)
 def test_why_estimates_when_a_limit_has_room(queue: Queue, arrange: Callable[[Queue], UUID]) -> None:
     ended(queue, 10, 30, 50)
     # It ends sooner, and is not under the limit.
@@ -99,7 +100,10 @@ def test_why_estimates_when_a_limit_has_room(queue: Queue, arrange: Callable[[Qu
     answer = explained(queue, arrange)
 
     (now,) = queue.sql("select now() as now")
-    assert "; this one is number 3 in line, and the next place is expected to be free in " in answer.sentence
+    line = "line within its queue" if arrange in ACROSS_QUEUES else "line"
+    assert (
+        f"; this one is number 3 in {line}, and the next place is expected to be free in " in answer.sentence
+    )
     assert "(an estimate: the median of 3 jobs of kind echo in the last hour is 30 s)." in answer.sentence
     assert answer.evidence["ahead"] == 2
     assert answer.evidence["is_estimate"] is True
@@ -134,10 +138,9 @@ def test_why_names_the_end_of_a_lease_without_estimate(
     (lease,) = queue.sql(
         "select id, visible from minutehand.jobs_live where claimed is not null and kind = 'echo'"
     )
-    assert f", and the next place is free in {LEASE.seconds // 60} min" in answer.sentence
-    running = f"the lease of echo ({lease['id']}) ends, which has been running for "
-    assert f", at the latest: then {running}" in answer.sentence
-    assert answer.evidence["ends_first"] == str(lease["id"])
+    assert ", and the next place is free when a job under the limit ends, or in 1 min " in answer.sentence
+    assert f", when the lease of echo ({lease['id']}) ends; that job started " in answer.sentence
+    assert answer.evidence["freed_by"] == str(lease["id"])
     assert answer.evidence["next_free"] == lease["visible"]
     assert answer.evidence["is_estimate"] is False
 
@@ -195,8 +198,8 @@ def test_why_names_the_place_under_a_rate(queue: Queue, rate: Rate) -> None:
     answer = why(queue.database, third(queue, **rate.job))
 
     assert answer.reason == "rate"
-    assert answer.sentence.endswith(" at the earliest, and this one is number 3 in line.")
+    assert answer.sentence.endswith(" at the earliest, and this one is number 3 in line within its queue.")
 
 
 def test_why_names_the_end_of_an_offer_without_estimate(queue: Queue) -> None:
-    assert ", at the latest: then the offer of echo (" in explained(queue, of_offered).sentence
+    assert ", when the offer of echo (" in explained(queue, of_offered).sentence

@@ -86,12 +86,16 @@ class Line:
 class Limited:
     """The place of a due job among those of its queue under a reached limit, and the next free place of the limit.
 
-    `ahead` jobs come first, or more of them if `is_cut`. Job `id` is expected to end first, at `expected`, after the
-    `median` time of `jobs` jobs of its kind. If that is unknown, it is the one whose lease or offer `ends` first.
+    `ahead` jobs of its queue come first, or more of them if `is_cut`; `spans_queues` is whether other queues have jobs
+    under the limit. A place is free after `must_end` jobs have ended. Job `id` is the last of these: it is expected to
+    end at `expected`, after the `median` time of `jobs` jobs of its kind. If that is unknown, its lease or offer
+    `ends`.
     """
 
     ahead: int = 0
     is_cut: bool = False
+    spans_queues: bool = False
+    must_end: int | None = None
     id: UUID | None = None
     kind: str | None = None
     claimed: datetime | None = None

@@ -3,13 +3,9 @@
 from typing import Any
 
 from minutehand.database import Executor
-from minutehand.model.control import SCOPE, Control
 from minutehand.model.row import Row
 from minutehand.queries.why.evidence import COUNTED, MAX_READ, Evidence, Limited
-from minutehand.queries.why.limits import reached
-
-# A limit per group or key is of one queue and tenant.
-WITHIN = {"group": ("queue", "tenant", "group"), "key": ("queue", "tenant", "key"), "tenant": ("tenant",)}
+from minutehand.queries.why.limits import names_under, reached
 
 
 async def place_under_limit(executor: Executor, known: Evidence) -> Limited | None:
@@ -17,19 +13,13 @@ async def place_under_limit(executor: Executor, known: Evidence) -> Limited | No
     control = reached(known)
     if control is None:
         return None
-    names = _names(control, known.row)
+    names = names_under(control, known.row)
     # A key has one upcoming job.
     (line,) = (
         await executor.run("why_limited_line", **_of_line(names, known.row)) if not names["key"] else [{}]
     )
-    ending = await executor.run("why_limited_next", **names) if control.limit else []
-    return Limited(**line, **(ending[0] if ending else {}))
-
-
-def _names(control: Control, row: Row) -> dict[str, str | None]:
-    """Return what the jobs under a limit have in common with the job; None stands for any."""
-    own = {name: getattr(row, name) or "" for name in WITHIN.get(control.per, ())}
-    return {name: own.get(name, getattr(control, name) or None) for name in SCOPE}
+    ending = await executor.run("why_limited_next", **names, limit=control.limit) if control.limit else []
+    return Limited(**line, **(ending[0] if ending else {}), spans_queues=names["queue"] is None)
 
 
 def _of_line(names: dict[str, str | None], row: Row) -> dict[str, Any]:

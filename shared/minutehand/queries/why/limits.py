@@ -5,9 +5,12 @@ from datetime import timedelta, tzinfo
 
 from minutehand.model.control import SCOPE, Control
 from minutehand.model.row import Row
-from minutehand.queries.commands import names_of, quoted
+from minutehand.queries.commands import quoted
 from minutehand.queries.why.evidence import Evidence, Found
 from minutehand.queries.why.words import time_in, turn, under_limit
+
+# A limit per group or key is of one queue and tenant.
+WITHIN = {"group": ("queue", "tenant", "group"), "key": ("queue", "tenant", "key"), "tenant": ("tenant",)}
 
 
 def effective(controls: Sequence[Control], row: Row, name: str) -> tuple[Control, ...]:
@@ -38,25 +41,31 @@ def _limited(known: Evidence, zone: tzinfo) -> Found | None:
         return None
     evidence = {"limit": full.limit, "busy": full.busy, "scope": full.scope}
     busy = f"{full.busy} {'job is' if full.busy == 1 else 'jobs are'} offered or running"
-    reached, step = f"The limit of {full.limit} for {full.scope} is reached: {busy}", _listing(full)
+    reached = f"The limit of {full.limit} for {full.scope} is reached: {busy}"
     if full.per:
         value = getattr(known.row, full.per)
         reached = f"Its {full.per} runs {full.busy} of {full.limit} at once ({full.per} {value}; limit of {full.scope})"
-        step = f"minutehand ls --queue {known.row.queue} --state running"
         evidence |= {full.per: value}
     text, found = under_limit(known, zone)
     if not full.limit:
         text = "no job under it starts until somebody raises it"
-    step = f"to see them: {step}; to see the limits: minutehand controls"
+    step = f"to see them: {_listing(full, known.row)}; to see the limits: minutehand controls"
     return "limited", f"{reached}; {text}.", step, evidence | found
 
 
-def _listing(limit: Control) -> str:
-    """Return the command that lists the running jobs under a limit."""
-    names = names_of(limit)
-    names.pop("tenant", None)
-    flags = [word for name, value in names.items() for word in (f"--{name}", quoted(value))]
-    return " ".join(["minutehand", "ls", *flags, "--state running"])
+def names_under(limit: Control, row: Row) -> dict[str, str | None]:
+    """Return what the jobs under a limit have in common with the job; None stands for any."""
+    own = {name: getattr(row, name) or "" for name in WITHIN.get(limit.per, ())}
+    return {name: own.get(name, getattr(limit, name) or None) for name in SCOPE}
+
+
+def _listing(limit: Control, row: Row) -> str:
+    """Return the command that lists the jobs that are offered or running under a limit."""
+    flags = [
+        word for name, value in names_under(limit, row).items() if value for word in (f"--{name}", value)
+    ]
+    words = ["minutehand", "ls", *flags, "--state", "offered", "--state", "running"]
+    return " ".join(map(quoted, words))
 
 
 def _limits(known: Evidence) -> Iterator[Control]:

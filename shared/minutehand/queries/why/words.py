@@ -24,9 +24,10 @@ def place(known: Evidence) -> str:
 def turn(known: Evidence) -> str:
     """Return the place of a due job among those of its queue under a limit."""
     limited = known.limited
+    within = " within its queue" if limited and limited.spans_queues else ""
     if limited is None or not (limited.ahead or limited.is_cut):
-        return "the next in line"
-    return f"{'at least ' if limited.is_cut else ''}number {limited.ahead + 1} in line"
+        return f"the next in line{within}"
+    return f"{'at least ' if limited.is_cut else ''}number {limited.ahead + 1} in line{within}"
 
 
 def under_limit(known: Evidence, zone: tzinfo) -> tuple[str, dict[str, Any]]:
@@ -38,28 +39,36 @@ def under_limit(known: Evidence, zone: tzinfo) -> tuple[str, dict[str, Any]]:
         "ahead": limited.ahead,
         "next_free": limited.expected or limited.ends,
         "is_estimate": bool(limited.expected),
-        "ends_first": limited.id and str(limited.id),
+        "must_end": limited.must_end,
+        "freed_by": limited.id and str(limited.id),
     }
     return f"this one is {turn(known)}{_free(limited, known.now, zone)}", evidence
 
 
 def _free(limited: Limited, now: datetime, zone: tzinfo) -> str:
     """Return when the next place is free: an estimate from the last hour, else the end of a lease."""
+    several = (limited.must_end or 1) > 1
+    when = f"when {limited.must_end} jobs under the limit have ended" if several else ""
     if limited.expected and limited.median:
         jobs = f"{limited.jobs} {'job' if limited.jobs == 1 else 'jobs'} of kind {limited.kind}"
         return (
             f", and the next place is expected to be free in {span(limited.expected - now)}, at "
-            f"{time_in(limited.expected, zone)} (an estimate: the median of {jobs} in the last hour is "
-            f"{took(limited.median)})"
+            f"{time_in(limited.expected, zone)}{when and f', {when}'} (an estimate: the median of {jobs} in the last "
+            f"hour is {took(limited.median)})"
         )
     if limited.ends is None:
         return ""
-    until = f"{span(limited.ends - now)}, at {time_in(limited.ends, zone)}"
+    return (
+        f", and the next place is free {when or 'when a job under the limit ends'}, or in "
+        f"{span(limited.ends - now)}, at {time_in(limited.ends, zone)}, when {_end(limited, now)}"
+    )
+
+
+def _end(limited: Limited, now: datetime) -> str:
     job = f"{limited.kind} ({limited.id})"
     if limited.claimed is None:
-        return f", and the next place is free in {until}, at the latest: then the offer of {job} ends"
-    ran = f"which has been running for {span(now - limited.claimed)}"
-    return f", and the next place is free in {until}, at the latest: then the lease of {job} ends, {ran}"
+        return f"the offer of {job} ends"
+    return f"the lease of {job} ends; that job started {span(now - limited.claimed)} ago"
 
 
 def storm(known: Evidence) -> str:

@@ -5,6 +5,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 
+from minutehand import Database
 from minutehand.functions.api.routers import cost
 
 ATTEMPT = """
@@ -56,3 +57,25 @@ def test_cost_that_takes_too_long_names_the_command(api, problem, direct_databas
     assert found["title"] == "Reading the month takes too long"
     assert found["detail"] == "Run `minutehand cost`, which has no time limit."
     assert api.get("/cost").status_code == 200
+
+
+def test_cost_that_gets_no_lock_names_the_busy_database(api, problem, direct_database, on_database):
+    """What the command cannot do better has the general problem."""
+    on_database(direct_database, Database(f"{direct_database.url}?options=-c%20lock_timeout%3D100"))
+    with psycopg.connect(direct_database.admin_url) as connection:
+        connection.execute("lock table minutehand.attempts in access exclusive mode")
+
+        found = problem(api.get("/cost"), 503)
+
+    assert found["title"] == "The database is unavailable"
+    assert found["detail"] == "The database is too busy now."
+
+
+@pytest.mark.parametrize(("of_role", "expected"), [("0", "10s"), ("3s", "3s"), ("1min", "10s")])
+def test_report_keeps_a_lower_time_limit_of_the_role(jobs, of_role, expected):
+    with jobs.transaction() as connection:
+        connection.execute(f"set local statement_timeout = '{of_role}'")
+        jobs.run("limit_time", milliseconds=10_000)
+        (found,) = connection.execute("select current_setting('statement_timeout')").fetchone()
+
+    assert found == expected

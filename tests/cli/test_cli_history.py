@@ -17,6 +17,11 @@ UNCLAIMED = """
 insert into minutehand.unclaimed_offers (job, tenant, offers, offered, ended, outcomes, day)
 values (%s, '', 22, array[now() - interval '2 minutes'], array[now()], '{lapsed}', current_date)
 """
+OFFERED = """
+update minutehand.jobs_live
+   set offered = now() - interval '5 minutes', visible = now() - interval '3 minutes', ack = gen_random_uuid()
+ where id = %s
+"""
 
 
 @pytest.fixture
@@ -156,3 +161,16 @@ def test_show_lists_offers_that_no_worker_claimed(invoke, lines, sql):
     assert "unclaimed: 21 earlier unclaimed offers" in shown
     assert ", lapsed after 2 min" in shown
     assert lines(invoke("show", job, "-o", "json"))[0]["unclaimed"]["count"] == 22
+
+
+def test_show_says_that_a_finished_job_was_offered_but_not_claimed(invoke, lines, sql):
+    job = lines(invoke("enqueue", "echo", "-o", "json"))[0]["id"]
+    sql(OFFERED, [job])
+    due = invoke("show", job).stdout
+    invoke("cancel", job)
+
+    shown = invoke("show", job).stdout
+    for each in (due, shown):
+        assert "not claimed within 2 min" in " ".join(each.split())
+    sql("update minutehand.jobs set claimed = offered where id = %s", [job])
+    assert "not claimed" not in invoke("show", job).stdout

@@ -1,4 +1,4 @@
-"""The timeline of a job: its enqueue, every offer, attempts and waits."""
+"""The timeline of a job: its enqueue, offers, attempts and waits."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -12,6 +12,7 @@ from minutehand.model.offer import Offer
 from minutehand.model.outcome import Done, Failed
 from minutehand.offer import offer, withdraw
 from minutehand.operations.controls import pause, resume
+from minutehand.operations.jobs import cancel
 from tests.console.conftest import Serve
 from tests.console.examples import MINUTE
 
@@ -38,7 +39,7 @@ def titles(page: Page) -> list[str]:
     return page.locator(".timeline strong").all_text_contents()
 
 
-def test_timeline_has_every_offer_attempt_and_wait(page: Page, serve: Serve, db: Database) -> None:
+def test_timeline_has_offers_attempts_and_waits(page: Page, serve: Serve, db: Database) -> None:
     retry = Retry(strategy="fixed", min=timedelta())
     job = enqueue("mail.send", max_attempts=2, retry=retry, connection=db).id
     offer_one(db)
@@ -77,6 +78,27 @@ def test_timeline_shows_a_lapsed_offer_of_a_due_job(page: Page, serve: Serve, db
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs/{job}")
 
     expect(page.locator(".timeline strong")).to_have_text(["Enqueued", "Offered, but not claimed", "Due"])
+
+
+def test_timeline_shows_a_lapsed_offer_of_a_cancelled_job(page: Page, serve: Serve, db: Database) -> None:
+    job = enqueue("mail.send", connection=db).id
+    offer_one(db)
+    lapse(db, job)
+    cancel(db, [job])
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs/{job}")
+
+    steps = page.locator(".timeline strong")
+    expect(steps).to_have_text(["Enqueued", "Offered, but not claimed", "Finished: cancelled"])
+
+
+def test_timeline_shows_the_open_offer_of_a_cancelled_job(page: Page, serve: Serve, db: Database) -> None:
+    job = enqueue("mail.send", connection=db).id
+    offer_one(db)
+    cancel(db, [job])
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs/{job}")
+
+    steps = page.locator(".timeline strong")
+    expect(steps).to_have_text(["Enqueued", "Offered to a worker", "Finished: cancelled"])
 
 
 def test_timeline_counts_offers_that_are_no_longer_stored(page: Page, serve: Serve, db: Database) -> None:

@@ -72,6 +72,11 @@ def translate(error: psycopg.Error | UnicodeEncodeError) -> Exception:
     return DatabaseError(f"the database refused the statement: {_first_line(error)}")
 
 
+def was_canceled(error: BusyError) -> bool:
+    """Return whether the server canceled the statement, as it does at a time limit."""
+    return isinstance(error.__cause__, pg.QueryCanceled)
+
+
 def busy(error: psycopg.Error) -> bool:
     """Return whether the server or pooler has no free connection now, but may have one soon."""
     return _BUSY.search(str(error)) is not None or _STARTING.search(str(error)) is not None

@@ -66,6 +66,13 @@ class Row:
         return self.state == "scheduled" and self.visible == WAITING
 
     @property
+    def offer_lapsed(self) -> bool:
+        """Whether no worker claimed its current offer in time: it is due again, or has ended since."""
+        if self.offered is None or (self.claimed is not None and self.claimed >= self.offered):
+            return False
+        return self.visible <= self.deleted if self.deleted else self.state == "due"
+
+    @property
     def stage(self) -> str | None:
         """The failure that left the job done: of storing the `result`, or of the handler `after` its transaction."""
         done = self.state == "done" and isinstance(self.error, dict)

@@ -136,7 +136,9 @@ def _timeline(row: Row, now: datetime) -> Iterator[str]:
     }
     known = [(moment, name) for name, moment in moments.items() if moment is not None]
     for moment, name in sorted(known, key=lambda each: each[0]):
-        yield _fact(name, f"{text.local(moment)} ({text.ago(moment, now)})")
+        lapsed = name == "offered" and row.offer_lapsed
+        late = f", not claimed within {text.took(row.visible - moment)}" if lapsed else ""
+        yield _fact(name, f"{text.local(moment)} ({text.ago(moment, now)}){late}")
 
 
 def _facts(row: Row, unmasked: bool) -> Iterator[str]:

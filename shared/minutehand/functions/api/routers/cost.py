@@ -9,6 +9,7 @@ from minutehand.costs.month import parse_month
 from minutehand.costs.monthly_report import report_month
 from minutehand.costs.prices import read_prices
 from minutehand.costs.report import Mode
+from minutehand.database.driver_errors import was_canceled
 from minutehand.errors import BusyError, ConfigurationError, InvalidJobError
 from minutehand.functions.api.dependencies import ConnectedToAll, create_router
 from minutehand.functions.api.errors import ApiError, ProblemType
@@ -37,7 +38,10 @@ def get_cost(filters: Annotated[CostFilter, Query()], database: ConnectedToAll) 
     try:
         month = parse_month(filters.month) if filters.month else None
         found = report_month(database, month, prices, filters.architecture, mode, limit=LIMIT)
-    except BusyError:
+    except BusyError as error:
+        # A lack of memory or disk space, or a lock of another session, has another remedy.
+        if not was_canceled(error):
+            raise
         raise ApiError(TOO_LONG, "Run `minutehand cost`, which has no time limit.") from None
     except ConfigurationError as error:
         raise InvalidJobError("month_has_a_report", str(error)) from None

@@ -54,7 +54,8 @@ class Unclaimed(BaseModel):
     offered: datetime
     ended: datetime
     outcome: Literal["lapsed", "refused", "recalled"] = Field(
-        description="not claimed in time, its invitation was refused, or recalled by a pause"
+        description="how it ended: no worker claimed it in time, Lambda refused to invoke a worker, "
+        "or a pause took it back"
     )
 
 

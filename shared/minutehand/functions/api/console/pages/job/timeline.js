@@ -66,7 +66,8 @@ function currentSteps({ state, offered, claimed, visible, deleted, attempts }, e
   const latest = ended.at(-1);
   const open = (at) => at && (!latest || Date.parse(at) > Date.parse(latest.ended));
   const steps = [];
-  const lapsed = state === "due" && offered && !(claimed && Date.parse(claimed) > Date.parse(offered));
+  const over = state === "due" || (deleted && Date.parse(visible) <= Date.parse(deleted));
+  const lapsed = over && offered && !(claimed && Date.parse(claimed) >= Date.parse(offered));
   if (offered) steps.push(lapsed ? unclaimedStep(offered, visible, "lapsed") : { at: offered, title: "Offered to a worker", kind: "done" });
   if (open(claimed) && state === "running") steps.push({ at: claimed, title: `Attempt ${attempts} started`, kind: "current" }, { at: visible, title: "End of the lease", kind: "future" });
   if (state === "retrying") steps.push({ at: visible, title: `Attempt ${attempts + 1}`, kind: kindOf(visible) });

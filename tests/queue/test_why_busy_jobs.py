@@ -38,6 +38,7 @@ def fourth(queue: Queue) -> dict[str, Any]:
     return job
 
 
+@pytest.mark.fault("why_limited_next", r"offset \(select above from room\)", "offset 0")
 def test_why_waits_for_the_jobs_above_a_lowered_limit(queue: Queue) -> None:
     answer = explained(queue, lowered)
 

@@ -23,8 +23,8 @@ class Unclaimed:
 class UnclaimedOffers:
     """How many offers of a job no worker claimed, and the latest of them, oldest first: at most twenty.
 
-    An offer is counted when a tick replaces it, or when it is taken back, and forgotten a week after the last one of the
-    job. The job itself has its current offer, or the one that its latest attempt claimed; see `Row.offer_lapsed`.
+    An offer is counted when a tick replaces it, or when it is taken back, and forgotten a week after the last one of
+    the job. The job itself has its current offer, or the one that its latest attempt claimed; see `Row.offer_lapsed`.
     """
 
     count: int = 0

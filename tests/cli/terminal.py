@@ -18,13 +18,28 @@ import pyte
 SECONDS_TO_WAIT = 60.0
 COLORS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
+# The first words of the commands that are printed to be copied.
+COMMAND = re.compile(r" *(minutehand|aws|sam|pip|select|update|vacuum|alter table|drop schema) ")
+
+
+def is_command(line: str) -> bool:
+    """Whether a line is a command, which is never broken: a terminal may be narrower."""
+    return COMMAND.match(line) is not None
+
 
 class Terminal:
     """Runs `minutehand` with arguments; use it in a `with` block."""
 
     def __init__(
-        self, *arguments: str, url: str, columns: int = 80, lines: int = 24, **environment: str
+        self,
+        *arguments: str,
+        url: str,
+        columns: int = 80,
+        lines: int = 24,
+        piped: bool = False,
+        **environment: str,
     ) -> None:
+        """Start it. If it is `piped`, only its messages go to the terminal."""
         self.screen = pyte.Screen(columns, lines)
         self.printed = ""
         self._stream = pyte.ByteStream(self.screen)
@@ -40,7 +55,7 @@ class Terminal:
             [sys.executable, "-m", "minutehand", *arguments],
             env=kept | known,
             stdin=theirs,
-            stdout=theirs,
+            stdout=subprocess.DEVNULL if piped else theirs,
             stderr=theirs,
             start_new_session=True,
             # So that Ctrl-C is a signal.

@@ -9,7 +9,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from minutehand.cli.app import COMMANDS, EPILOG, cli
+from minutehand.cli.app import EPILOG, cli
+from minutehand.cli.command_names import COMMANDS
 
 
 @pytest.mark.parametrize("command", [*COMMANDS])

@@ -6,7 +6,8 @@ from typing import Any
 import click
 import pytest
 
-from minutehand.cli.app import COMMANDS, cli
+from minutehand.cli.app import cli
+from minutehand.cli.command_names import COMMANDS
 
 # They affect all tenants, or no job at all. (`pause`, `limit`, `share` and their opposites use the option as a filter.)
 WITHOUT = {

@@ -2,13 +2,14 @@
 
 import json
 import re
+import traceback
 from contextlib import closing
 
 import psycopg
 import pytest
 
 from minutehand import Database, NewJob, enqueue_many
-from tests.cli.terminal import Terminal
+from tests.cli.terminal import Terminal, is_command
 
 SHORT_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}(-[0-9a-f]+)*$")
 ERROR = (
@@ -31,8 +32,10 @@ def url(direct_database) -> str:
     return direct_database.url
 
 
-def printed(*arguments: str, url: str, columns: int = 80, pager: str = "cat") -> list[str]:
-    with Terminal(*arguments, url=url, columns=columns, PAGER=pager) as terminal:
+def printed(
+    *arguments: str, url: str, columns: int = 80, pager: str = "cat", piped: bool = False
+) -> list[str]:
+    with Terminal(*arguments, url=url, columns=columns, piped=piped, PAGER=pager) as terminal:
         return terminal.end()
 
 
@@ -89,7 +92,7 @@ def test_sentences_are_broken_between_words(url, invoke, verb):
     lines = printed(verb, job, url=url, columns=60)
 
     words = set(invoke(verb, job).stdout.split())
-    assert all(len(line) <= 60 for line in lines)
+    assert all(len(line) <= 60 or is_command(line) for line in lines)
     # Times and ages change from one call to the next.
     times = {word for word in words if ":" in word or word.strip("(").isdigit()}
     assert {word for line in lines for word in line.split()} >= words - times
@@ -127,4 +130,62 @@ def test_findings_and_help_fit_80_columns(url, arguments):
     lines = printed(*arguments, url=url)
 
     assert len(lines) > 20
-    assert [line for line in lines if len(line) > 80] == []
+    assert [line for line in lines if len(line) > 80 and not is_command(line)] == []
+
+
+def test_doctor_loses_nothing_in_20_columns(url, invoke):
+    """Only words: numbers such as milliseconds differ from one run to the next."""
+    lines = printed("doctor", url=url, columns=20)
+
+    assert [line for line in lines if len(line) > 20 and not is_command(line)] == []
+    joined = "".join("".join(lines).split())
+    for check in ("reachable", "max-payload", "old-snapshot"):
+        assert check in joined
+    assert "setautovacuumandtrack_countstoon;withoutthemthetablesonlygrow" in joined
+
+
+def test_marks_of_a_long_source_line_are_shown(url, invoke, tmp_path):
+    """Python marks a part of a source line with carets below it, here in column 100."""
+    source = tmp_path / "invoices.py"
+    source.write_text(f"def send(lines):\n    {'total = ' * 12}lines['sum']\n")
+    names = {}
+    exec(compile(source.read_text(), str(source), "exec"), names)
+    with pytest.raises(KeyError) as caught:
+        names["send"]({})
+    trace = "".join(traceback.format_exception(caught.value))
+    assert any(len(line) - len(line.lstrip()) > 80 for line in trace.splitlines())
+    with psycopg.connect(url) as connection:
+        connection.execute(
+            "update minutehand.jobs set error = %s where key = 'invoice/0'",
+            [json.dumps({"type": "KeyError", "message": "'sum'", "trace": trace})],
+        )
+
+    lines = printed("show", "--key", "invoice/0", "--queue", "accounting", url=url)
+
+    assert all(len(line) <= 80 for line in lines)
+    assert any(line.strip() == "^" * len("lines['sum']") or "~^" in line for line in lines)
+
+
+def test_messages_have_the_width_of_their_own_stream(url, invoke):
+    invoke("pause", "--all", "--reason", "the provider is down until the weekend is over")
+    lines = printed("stats", url=url, columns=40, piped=True)
+
+    assert len(lines) > 2
+    assert all(len(line) <= 40 for line in lines)
+
+
+def test_commands_have_lines_of_their_own(url, invoke):
+    invoke("pause", "--queue", "accounting", "--kind", "report")
+    paused = invoke("ls", "--key", "invoice/2", "-o", "ids").stdout.strip()
+    dead = "minutehand delete --state dead --finished-until 0s"
+
+    assert "    minutehand resume --queue accounting --kind report" in printed(
+        "why", paused, url=url, columns=30
+    )
+    assert dead in [line.strip() for line in printed("doctor", url=url, columns=60)]
+    assert f"or: {dead}" in invoke("doctor").stdout
+    invoke("pause", "--all", "--reason", "minutehand is being upgraded")
+    assert printed("stats", url=url, columns=40, piped=True)[-2:] == [
+        "upgraded. To resume:",
+        "  minutehand resume --all",
+    ]

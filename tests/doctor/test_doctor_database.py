@@ -74,7 +74,7 @@ def test_capacity_above_the_connections_is_found(installation: Installation, exa
 
     assert complaints(findings) == {"connections"}
     assert "of 100 connections are free, and the capacity is 101" in findings["connections"].found
-    assert re.search(r"; .+ has \d+, more than the others$", findings["connections"].found)
+    assert re.search(r"; .+ has \d+, the most of all programs$", findings["connections"].found)
 
 
 def test_missing_schema_is_reported_once(installation: Installation, examine: Examine) -> None:

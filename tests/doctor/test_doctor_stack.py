@@ -12,7 +12,8 @@ from botocore.exceptions import ClientError
 from click.testing import CliRunner
 
 from minutehand.cli.app import cli
-from minutehand.doctor import STACK_CHECKS
+from minutehand.doctor import STACK_CHECKS, invocations
+from minutehand.doctor.stack import Reach, Stack
 from tests.doctor.account import Account, create
 from tests.doctor.conftest import Findings
 from tests.doctor.stack_faults import STACK_FAULTS
@@ -121,10 +122,38 @@ def test_missing_permission_is_an_error(account: Account, monkeypatch: pytest.Mo
     assert "AccessDeniedException" in ended.stderr
 
 
-def test_advice_names_the_function_and_the_queue(account: Account, findings: Findings) -> None:
-    account.awslambda.put_function_concurrency(FunctionName="shop-worker", ReservedConcurrentExecutions=0)
-    account.sqs.send_message(QueueUrl=account.failures, MessageBody="{}")
-    found = findings()
+def test_advice_has_a_command_for_each_function(account: Account, findings: Findings) -> None:
+    for name in ("shop-worker", "shop-api"):
+        account.awslambda.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
 
-    assert found["concurrency"]["advice"].endswith("delete-function-concurrency --function-name shop-worker")
-    assert "--queue-name shop-failures --output text" in found["failures"]["advice"]
+    remove = "aws lambda delete-function-concurrency --function-name"
+    advice = findings()["concurrency"]["advice"]
+    assert advice.startswith("remove it: ")
+    assert set(advice.removeprefix("remove it: ").split("; ")) == {
+        f"{remove} shop-worker",
+        f"{remove} shop-api",
+    }
+
+
+@pytest.mark.parametrize(("queues", "commands"), [(1, 1), (3, 3), (12, 10)])
+def test_advice_has_a_command_for_each_failed_queue(queues: int, commands: int) -> None:
+    failures = {f"arn:aws:sqs:eu-central-1:123456789012:failures-{n}": 1 for n in range(queues)}
+    advice = invocations.failures(
+        Stack(
+            dispatcher="d",
+            workers=(),
+            api="a",
+            functions={},
+            schedule_name="t",
+            schedule=None,
+            unreserved=1000,
+            failures={**failures, "arn:aws:sqs:eu-central-1:123456789012:empty": 0},
+            reach=Reach(),
+        )
+    ).advice
+
+    command = 'aws sqs receive-message --queue-url "$(aws sqs get-queue-url --queue-name failures-{} --output text)"'
+    assert advice == (
+        f"read a message: {'; '.join(command.format(n) for n in range(commands))}; "
+        "fix its cause, then purge the queue. The jobs become due again by themselves."
+    )

@@ -6,54 +6,10 @@ from typing import Any
 import click
 
 import minutehand
+from minutehand.cli.command_names import COMMANDS
 from minutehand.cli.exits import exit_code_of, run_to_exit_code
 from minutehand.cli.options import connection_options
 from minutehand.model.suggestion import suggestion
-
-COMMANDS = {
-    "init": "Create a project in a new folder, or add the queue to one.",
-    "migrate": "Update the database schema to this version.",
-    "dev": "Run everything on this machine and print its events.",
-    "enqueue": "Enqueue one job, or many from a file.",
-    "ls": "List jobs, newest first.",
-    "show": "Show a job and its attempts.",
-    "why": "Explain why a job or a queue is late.",
-    "top": "Show all queues live.",
-    "console": "Serve the console on this machine.",
-    "wait": "Wait until jobs are finished.",
-    "stats": "Count jobs by queue and state.",
-    "queues": "List queues.",
-    "cost": "Report what a month of work cost, and would have cost elsewhere.",
-    "events": "List stored events.",
-    "retry": "Retry dead, expired and cancelled jobs, at once or at a rate.",
-    "cancel": "Cancel jobs.",
-    "promote": "Make jobs due now.",
-    "reschedule": "Move jobs to another time.",
-    "edit": "Edit the payload or the options of jobs.",
-    "replay": "Run finished jobs again as new jobs.",
-    "delete": "Delete jobs.",
-    "pause": "Pause a queue, kind, key, group or tenant.",
-    "resume": "Resume a queue, kind, key, group or tenant.",
-    "limit": "Limit how many jobs run at once, or start in a period.",
-    "unlimit": "Remove a limit.",
-    "unblock": "Let a group continue that a dead job or RetryAfter holds back.",
-    "controls": "List pauses and limits.",
-    "share": "Set or list the weights of tenants that share a queue.",
-    "audit": "List changes and who made them.",
-    "retention": "List or set how long finished jobs are kept.",
-    "reencrypt": "Re-encrypt pending payloads with the current key.",
-    "defaults": "List or set the default options of kinds and queues.",
-    "schedules": "List and change schedules.",
-    "batches": "List batches, and cancel, retry or close one.",
-    "tick": "Run one dispatcher tick.",
-    "work": "Process queues on this machine.",
-    "link": "Link the stack of the installed version into a project.",
-    "upgrade": "Report and accept what a new version changes in a project.",
-    "pipeline": "Archive, report, load and simulate with Spark.",
-    "doctor": "Check an installation and print how to fix problems.",
-    "settings": "Print settings, their values and origins.",
-    "completion": "Print a shell completion script.",
-}
 
 EPILOG = """
 \b

@@ -1,29 +1,27 @@
 """Output: a table on a terminal, aligned columns in a pipe, or one JSON object per line."""
 
 import dataclasses
-import re
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from itertools import chain, islice
 from shutil import get_terminal_size
-from typing import Any
+from typing import Any, TextIO
 from uuid import UUID
 
 import click
 
 from minutehand.cli.tables import Column, column, fit, terminal_lines
 from minutehand.cli.text import safe
+from minutehand.cli.wrapping import wrap, wrap_instructions
 from minutehand.model.stored import dump, utc
-
-# A word and the space before it.
-WORDS = re.compile(r"(\s*)(\S+)")
 
 
 def print_message(message: str) -> None:
-    """Print a message to stderr; on a terminal, in lines that fit it."""
+    """Print a message to stderr; on a terminal, in lines that fit it, and each command whole in a line."""
     text = safe(message)
-    for line in wrap(text, get_terminal_size().columns) if sys.stderr.isatty() else [text]:
+    for line in wrap_instructions(text, _columns_of(sys.stderr)) if sys.stderr.isatty() else [text]:
         click.echo(line, err=True)
 
 
@@ -86,24 +84,19 @@ def wrapped(text: str, indent: str = "", following: str | None = None) -> list[s
     return wrap(text, get_terminal_size().columns, indent, indent if following is None else following)
 
 
-def wrap(text: str, width: int, indent: str = "", following: str = "") -> list[str]:
-    """Return a text in lines of at most this width, broken between words; a word is broken if no line can hold it."""
-    from rich.cells import cell_len, chop_cells
+def wrapped_instructions(text: str, indent: str = "", following: str | None = None) -> list[str]:
+    """Return a text like `wrapped`, but with each of its commands whole in a line; in a pipe, in one line."""
+    if not is_terminal():
+        return [indent + text]
+    columns = get_terminal_size().columns
+    return wrap_instructions(text, columns, indent, indent if following is None else following)
 
-    width, lines, line = max(20, width), [], indent
-    for space, word in WORDS.findall(text):
-        fits_alone = cell_len(following + word) <= width
-        if fits_alone and line.strip() and cell_len(line + space + word) > width:
-            lines.append(line)
-            line = following + word
-            continue
-        line += space + word
-        if cell_len(line) > width:
-            first = chop_cells(line, width)[0]
-            rest = chop_cells(line[len(first) :], width - cell_len(following))
-            lines += [first, *(following + part for part in rest[:-1])]
-            line = following + rest[-1]
-    return [each.rstrip() for each in [*lines, line]]
+
+def _columns_of(stream: TextIO) -> int:
+    """Return the width of the terminal that a stream writes to; COLUMNS overrides it, as it does for stdout."""
+    if "COLUMNS" in os.environ:
+        return get_terminal_size().columns
+    return os.get_terminal_size(stream.fileno()).columns or get_terminal_size().columns
 
 
 def _plain_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], headed: bool) -> Iterator[str]:

@@ -1,6 +1,8 @@
 """Checks of how functions are invoked: the schedule, offers, Lambda's retries, and the network."""
 
 import re
+from collections.abc import Iterable
+from itertools import islice
 
 from minutehand.doctor.finding import Opinion, judged, ok, problem, skipped, warning
 from minutehand.doctor.stack import Stack, bare
@@ -9,6 +11,9 @@ EVENT_AGE = 60
 EVERY_MINUTE = ("rate(1 minute)", "rate(1 minutes)", "cron(* * * * ? *)")
 # Of mode sleep.
 SWEEP = re.compile(r"rate\(\d+ (minutes|hours?)\)")
+READ_MESSAGE = 'aws sqs receive-message --queue-url "$(aws sqs get-queue-url --queue-name {} --output text)"'
+# Advice has commands for at most so many functions or queues.
+MOST_COMMANDS = 10
 
 
 def offer_ttl(stack: Stack) -> Opinion:
@@ -67,12 +72,11 @@ def on_failure(stack: Stack) -> Opinion:
 
 def failures(stack: Stack) -> Opinion:
     """Whether there are failed invocations."""
-    failed = [bare(arn) for arn, depth in stack.failures.items() if depth]
-    url = f'"$(aws sqs get-queue-url --queue-name {failed[0] if failed else ""} --output text)"'
+    failed = {bare(arn): depth for arn, depth in stack.failures.items() if depth}
     return judged(
-        [f"{depth} in {bare(arn)}" for arn, depth in stack.failures.items() if depth],
-        "fix the reason that its messages name, and purge the queue; jobs are due again; "
-        f"to read one: aws sqs receive-message --queue-url {url}",
+        [f"{depth} in {name}" for name, depth in failed.items()],
+        f"read a message: {_commands(READ_MESSAGE, failed)}; fix its cause, then purge the queue. "
+        "The jobs become due again by themselves.",
         "no invocation failed",
         warning,
     )
@@ -109,7 +113,7 @@ def concurrency(stack: Stack) -> Opinion:
     if off := [each.name for each in stack.existing if each.reserved == 0]:
         return problem(
             "; ".join(f"{name} has a reserved concurrency of 0, so it never runs" for name in off),
-            f"remove it: aws lambda delete-function-concurrency --function-name {off[0]}",
+            f"remove it: {_commands('aws lambda delete-function-concurrency --function-name {}', off)}",
         )
     capacity = stack.settings.capacity
     most = {each.name: each.reserved or stack.unreserved for each in stack.worker_functions}
@@ -158,3 +162,8 @@ def reach_workers(stack: Stack) -> Opinion:
         else "its subnets have no route to Lambda: add an interface endpoint for lambda, or a NAT gateway",
         ", ".join(f"{bare(name)} in {result.get('ms')} ms" for name, result in reach.workers.items()),
     )
+
+
+def _commands(command: str, names: Iterable[str]) -> str:
+    """Return the command for each of the names, separated by semicolons."""
+    return "; ".join(command.format(name) for name in islice(names, MOST_COMMANDS))

@@ -46,9 +46,9 @@ def link(project: Project) -> Opinion:
     """Whether .minutehand/stack is the stack of the installed version."""
     place = project.root / PLACE
     if not (place / "template.yaml").is_file():
-        return problem(f"{PLACE} does not exist, so `sam build` fails", "run: minutehand link")
+        return problem(f"{PLACE} does not exist, so `sam build` fails", "minutehand link")
     if place.is_symlink() and place.resolve() != folder():
-        return problem(f"{PLACE} is the stack of another installation", "run: minutehand link")
+        return problem(f"{PLACE} is the stack of another installation", "minutehand link")
     return ok(f"{PLACE} is the stack of the installed version")
 
 
@@ -57,8 +57,8 @@ def lock(project: Project) -> Opinion:
     try:
         count = len(changes(read_lock(project.root), installed()))
     except ProjectError as error:
-        return problem(str(error), "run: minutehand upgrade")
-    advice = "read them with minutehand upgrade --check, then accept them with minutehand upgrade"
+        return problem(str(error), "minutehand upgrade")
+    advice = "to read them: minutehand upgrade --check; to accept them: minutehand upgrade"
     return warning(f"{count} changes since {NAME} was written", advice) if count else ok(f"{NAME} agrees")
 
 

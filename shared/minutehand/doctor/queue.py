@@ -28,7 +28,7 @@ def schema(examined: ExaminedDatabase) -> Opinion:
     try:
         check_schema(examined.database)
     except SchemaError as error:
-        return problem(str(error), "run: minutehand migrate, with the version that the functions run")
+        return problem(str(error), "with the version that the functions run: minutehand migrate")
     return ok(f"version {migrations()[-1].version}, as this code requires")
 
 

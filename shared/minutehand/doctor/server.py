@@ -143,7 +143,7 @@ def connections(examined: ExaminedDatabase) -> Opinion:
     if examined.wire.process != _process(examined):
         return ok(f"{found}; a pooler shares them")
     if server["holder"]:
-        found += f"; {server['holder']} has {server['held']}, more than the others"
+        found += f"; {server['holder']} has {server['held']}, the most of all programs"
     return problem(found, "lower MINUTEHAND_CAPACITY, raise max_connections, or use a transaction pooler")
 
 

@@ -36,7 +36,7 @@ def controls(form: str) -> None:
     if rows:
         put_table(HEADERS, rows)
     if holds:
-        print_message("These groups wait because of RetryAfter; `minutehand unblock` ends that:")
+        print_message("These groups wait because of RetryAfter; to end that: minutehand unblock")
         put_table(HOLD_HEADERS, holds)
     if not rows and not holds:
         print_message("Nothing is paused or limited.")

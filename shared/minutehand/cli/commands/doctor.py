@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from minutehand.cli.options import connection_options, given_url, local_run_url, output_option
-from minutehand.cli.output import print_message, put_json, wrapped
+from minutehand.cli.output import print_message, put_json, wrapped_instructions
 from minutehand.cli.text import safe
 from minutehand.database import Database
 from minutehand.doctor import DATABASE_CHECKS, ExaminedDatabase, Finding, examine_database, examine_stack
@@ -113,9 +113,10 @@ def _capacity(environment: Mapping[str, str]) -> int:
 
 
 def _put(finding: Finding) -> None:
-    first, *others = wrapped(safe(finding.found), f"{finding.verdict:8} {finding.check:14} ", INDENT)
+    head = f"{finding.verdict:8} {finding.check:14} "
+    first, *others = wrapped_instructions(safe(finding.found), head, INDENT)
     verdict = click.style(first[:8], fg=COLORS[finding.verdict], bold=finding.verdict == "problem")
-    advice = wrapped(f"do: {safe(finding.advice)}", INDENT) if finding.advice else []
+    advice = wrapped_instructions(f"do: {safe(finding.advice)}", INDENT) if finding.advice else []
     for line in (verdict + first[8:], *others, *advice):
         click.echo(line)
 

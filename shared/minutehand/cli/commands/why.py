@@ -7,7 +7,7 @@ import click
 
 from minutehand.cli.ids import full_job_id
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
-from minutehand.cli.output import put_json, put_lines, wrapped
+from minutehand.cli.output import put_json, put_lines, wrapped, wrapped_instructions
 from minutehand.cli.text import safe
 from minutehand.cli.values import ShortId, job_id, zone
 from minutehand.database import Database
@@ -47,7 +47,7 @@ def why(target: str | None, key: str | None, queue: str, tz: str | None, form: s
 
 def _lines(answer: Answer) -> list[str]:
     head = f"{answer.kind} in {answer.queue}, {answer.state} ({answer.job})"
-    step = wrapped(safe(f"Next: {answer.next_step}"), "  ") if answer.next_step else []
+    step = wrapped_instructions(safe(f"Next: {answer.next_step}"), "  ") if answer.next_step else []
     return [*wrapped(safe(head)), *wrapped(safe(answer.sentence), "  "), *step]
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from minutehand.cli import text
-from minutehand.cli.output import wrap
 from minutehand.cli.tables import GAP, Column, cut, fit
+from minutehand.cli.wrapping import wrap
 from minutehand.queries.top import COUNTED, Detail, Failing, Job, Overview, QueueFigures
 
 QUEUES = (

@@ -166,7 +166,7 @@ def test_why_says_that_a_limit_of_0_starts_nothing(queue: Queue) -> None:
     sentence = explained(queue, of_none).sentence
 
     assert sentence.endswith(
-        ": 0 jobs are offered or running; no job under it starts until somebody raises it."
+        ": 0 jobs are offered or running; no job under it starts until the limit is raised."
     )
 
 

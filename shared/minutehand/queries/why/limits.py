@@ -48,7 +48,7 @@ def _limited(known: Evidence, zone: tzinfo) -> Found | None:
         evidence |= {full.per: value}
     text, found = under_limit(known, zone)
     if not full.limit:
-        text = "no job under it starts until somebody raises it"
+        text = "no job under it starts until the limit is raised"
     step = f"to see them: {_listing(full, known.row)}; to see the limits: minutehand controls"
     return "limited", f"{reached}; {text}.", step, evidence | found
 

@@ -8,9 +8,10 @@ import os
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import randbelow
 from shutil import chown, disk_usage, which
 from time import monotonic
 from typing import Any, NoReturn
@@ -194,9 +195,12 @@ def missing(name: str, reason: str) -> NoReturn:
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a free port below those that the system gives to connections, which may take one of theirs at any time."""
+    while True:
+        port = 20_000 + randbelow(12_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def _until_it_answers(url: str, output: Path) -> None:

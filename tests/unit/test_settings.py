@@ -29,6 +29,7 @@ WHOLE_ENVIRONMENT = {
     "aws/role.py": "reads variables of AWS",
     "aws/service.py": "reads variables of AWS",
     "cli/commands/doctor.py": "compares the environment with a function's",
+    "cli/output.py": "reads COLUMNS, which every program does",
     "cli/work_crew.py": "passes the environment on to processes",
     "integrations/django/management/commands/minutehand.py": "passes the environment on to the command line",
     "local/dev.py": "passes the environment on to processes",

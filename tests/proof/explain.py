@@ -57,9 +57,13 @@ class Plan:
 
 
 def explain(connection: Connection, name: str, parameters: dict[str, object]) -> Plan:
-    """Run a statement twice and return the plan of the second time."""
+    """Run a statement twice and return the plan of the second time, without parallel processes.
+
+    Whether they would take part depends on the time of day, and each of them reads the catalog.
+    """
     for _ in range(2):
         with connection.transaction(force_rollback=True):
+            connection.execute("set local max_parallel_workers_per_gather = 0")
             text = "explain (analyze, buffers, format json) " + statement(name)
             (row,) = connection.execute(text, parameters).fetchone()  # type: ignore[arg-type, misc]
     return Plan(row[0]["Plan"])

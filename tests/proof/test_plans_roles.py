@@ -26,15 +26,13 @@ TICKS = {"due_schedules"}
 OPERATORS = sorted(
     {name for name, roles in MAY.items() if "operator" in roles} - NOT_EXPLAINED - OTHERS - TICKS
 )
-# These count up to a thousand rows from an index without the tenant, so an operator reads the rows; or the policies
-# make the plan parallel, and each process reads the catalog.
+# These count up to a thousand rows from an index without the tenant, so an operator reads the rows.
 COUNTING = {
     "count_due": 1000,
     "depths": 400,
-    "durations": 1500,
-    "examine_queue": 1100,
+    "examine_queue": 1000,
     "system_versions": 300,
-    "why_line": 600,
+    "why_line": 400,
     # It notes the offers a second time: among the dead rows of the first time, which was rolled back.
     "withdraw_now": 300,
 }

@@ -159,7 +159,12 @@ CASES = [
     Case(
         limited, "limited", "The limit of 1 for kind echo is reached: 1 job is offered", "minutehand controls"
     ),
-    Case(full, "capacity", "The workers' capacity of 1 is used up; slow (", "minutehand ls --state running"),
+    Case(
+        full,
+        "capacity",
+        "The workers' capacity of 1 is used up; slow (",
+        "minutehand ls --state offered --state running",
+    ),
     Case(unserved, "unserved", "this one has been due for 6 min", "minutehand work --queue default"),
     Case(throttled, "throttled", "at most 3 of its jobs are offered at once", "throttles"),
     Case(behind, "behind", "It waits behind 2 jobs of its queue.", "minutehand edit"),

@@ -3,7 +3,7 @@
 import dataclasses
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from itertools import chain, islice
 from shutil import get_terminal_size
@@ -79,17 +79,20 @@ def put_lines(lines: Iterable[str], *, paged: bool = True) -> None:
 
 def wrapped(text: str, indent: str = "", following: str | None = None) -> list[str]:
     """Return a text in lines that fit the terminal, broken between words; in a pipe, in one line."""
-    if not is_terminal():
-        return [indent + text]
-    return wrap(text, get_terminal_size().columns, indent, indent if following is None else following)
+    return _on_terminal(wrap, text, indent, following)
 
 
 def wrapped_instructions(text: str, indent: str = "", following: str | None = None) -> list[str]:
     """Return a text like `wrapped`, but with each of its commands whole in a line; in a pipe, in one line."""
+    return _on_terminal(wrap_instructions, text, indent, following)
+
+
+def _on_terminal(
+    wrapper: Callable[[str, int, str, str], list[str]], text: str, indent: str, following: str | None
+) -> list[str]:
     if not is_terminal():
         return [indent + text]
-    columns = get_terminal_size().columns
-    return wrap_instructions(text, columns, indent, indent if following is None else following)
+    return wrapper(text, get_terminal_size().columns, indent, indent if following is None else following)
 
 
 def _columns_of(stream: TextIO) -> int:

@@ -25,8 +25,8 @@ MOST_CALLS = 63
 # With a hook, as in the worker function and in `minutehand work`: two events of each job.
 MOST_CALLS_WITH_HOOK = 72
 MOST_CALLS_ALONE = 335
-# For each job of a resident worker that takes one at a time.
-MOST_CALLS_ONE_BY_ONE = 205
+# For each job of a resident worker that takes one at a time: 203, and what it does by the clock on a busy machine.
+MOST_CALLS_ONE_BY_ONE = 225
 
 
 @pytest.fixture(autouse=True)
@@ -97,14 +97,15 @@ def test_job_that_runs_alone_takes_few_calls(warm: Queue) -> None:
 
 def test_worker_makes_few_calls_for_each_of_its_jobs(warm: Queue) -> None:
     totals = []
-    for jobs in (20, 60):
+    # The first run prepares statements and fills caches.
+    for jobs in (20, 20, 60):
         for number in range(jobs):
             warm.enqueue(payload={"n": number})
         handlers = HandlerTable({"echo": lambda payload: None})
         calls = count_calls(partial(work, warm.database, handlers, Flag(), chunk=1, drain=True))
         totals.append(calls.total())
 
-    assert (totals[1] - totals[0]) / 40 <= MOST_CALLS_ONE_BY_ONE, calls.most_common(10)
+    assert (totals[2] - totals[1]) / 40 <= MOST_CALLS_ONE_BY_ONE, calls.most_common(10)
 
 
 @pytest.fixture

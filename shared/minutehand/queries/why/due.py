@@ -68,7 +68,7 @@ def _full(known: Evidence, _: tzinfo) -> Found | None:
     return (
         "capacity",
         f"The workers' capacity of {dispatcher.capacity} is used up{place(known)}{longest}{storm(known)}.",
-        "minutehand ls --state running",
+        "minutehand ls --state offered --state running",
         evidence,
     )
 

@@ -42,6 +42,19 @@ def test_schedule_commands_manage_a_schedule(invoke, lines):
     assert invoke("schedules", "ls", "-o", "names").stdout == ""
 
 
+def test_list_shows_why_a_schedule_did_not_fire(invoke, direct_database: Server):
+    invoke(*MONDAYS)
+    database = Database(direct_database.admin_url)
+    database.connection.execute("update minutehand.schedules set every = 'full moon', wake = now()")
+    fire_due(database)
+    database.close()
+
+    header, row = invoke("schedules", "ls").stdout.splitlines()
+
+    assert header.endswith("ERROR")
+    assert "InvalidJobError: every must be a cron expression" in row
+
+
 def test_actor_of_a_schedule_change_is_recorded(invoke, direct_database: Server):
     invoke(*MONDAYS)
     database = Database(direct_database.admin_url)

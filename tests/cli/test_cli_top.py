@@ -6,6 +6,9 @@ import psycopg
 import pytest
 
 from minutehand import Database, NewJob, enqueue_many
+from minutehand.cli.top.lines import detail_lines
+from minutehand.operations import controls
+from minutehand.queries.top import detail, overview
 from tests.cli.terminal import Terminal
 
 RUNNING = "visible = now() + interval '5 minutes', ack = gen_random_uuid(), claimed = now(), attempts = 1"
@@ -99,6 +102,22 @@ def test_opened_queue_shows_its_jobs_and_why(url, columns, lines):
     assert [line for line in shown if " due " in line and "2 h" in line]
     assert [line for line in shown if "TimeoutError" in line]
     assert [line for line in back if line.startswith("reports")]
+
+
+def test_command_of_an_opened_queue_is_whole_if_it_fits(url):
+    with closing(Database(url)) as database:
+        controls.pause(database, queue="mail")
+        command = "minutehand resume --queue mail"
+        shown = {width: _lines_of(database, width) for width in (20, len(command) + 2, 80)}
+
+    assert f"Next: {command}" in shown[80]
+    assert f"  {command}" in shown[len(command) + 2]
+    assert "".join(shown[20]).replace(" ", "").count(command.replace(" ", "")) == 1
+    assert max(map(len, shown[20])) <= 20
+
+
+def _lines_of(database: Database, width: int) -> list[str]:
+    return [line.text for line in detail_lines(detail(database, "mail"), overview(database), width)]
 
 
 def test_view_shows_new_jobs(url, invoke):

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from minutehand.cli import text
 from minutehand.cli.tables import GAP, Column, cut, fit
-from minutehand.cli.wrapping import wrap
+from minutehand.cli.wrapping import wrap, wrap_instructions
 from minutehand.queries.top import COUNTED, Detail, Failing, Job, Overview, QueueFigures
 
 QUEUES = (
@@ -81,11 +81,18 @@ def detail_lines(detail: Detail, overview: Overview, width: int) -> Iterator[Lin
         yield Line("")
         yield from (Line(line) for line in wrap(f"Why: {detail.why.sentence}", width))
         if detail.why.next_step:
-            yield from (Line(line) for line in wrap(text.safe(f"Next: {detail.why.next_step}"), width))
+            yield from _next_step(text.safe(f"Next: {detail.why.next_step}"), width)
     if jobs := [_job(each, overview.now) for each in (*detail.busy, *detail.due)]:
         yield Line("")
         yield from _table(JOBS, jobs, width)
     yield from failing_lines(detail.failing, width)
+
+
+def _next_step(step: str, width: int) -> Iterator[Line]:
+    whole = wrap(step, width)
+    for line in whole if len(whole) == 1 else wrap_instructions(step, width):
+        # The live view cuts lines that do not fit, so a longer command is broken after all.
+        yield from (Line(part) for part in wrap(line, width, following="    "))
 
 
 def failing_lines(failing: Sequence[Failing], width: int) -> Iterator[Line]:

@@ -18,12 +18,20 @@ from minutehand.cli.options import (
 )
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.paging import all_pages
+from minutehand.cli.tables import Column
 from minutehand.model.new_job import shown_options
 from minutehand.model.retry import Retry
 from minutehand.queries.jobs import clock
 from minutehand.schedules import StoredSchedule
 
-HEADERS = ["name", "every", "zone", "kind", "next", "last", "tenant", "source"]
+HEADERS: list[str | Column] = [
+    *("name", "every", "zone", "kind"),
+    Column(name="next"),
+    Column(name="last", rank=2),
+    "tenant",
+    Column(name="source", least=6, rank=1),
+    Column(name="error", least=12),
+]
 
 
 @click.command()
@@ -32,7 +40,7 @@ HEADERS = ["name", "every", "zone", "kind", "next", "last", "tenant", "source"]
 @tenant_option
 @connection_options
 def ls(source: str | None, form: str) -> None:
-    """List schedules by name."""
+    """List schedules by name, each with its latest failure to fire if it did not fire since."""
     with open_database() as database:
         found = all_pages(partial(library.list_schedules, database, source))
         if form == "json":
@@ -97,6 +105,7 @@ def _row(each: StoredSchedule, now: datetime) -> list[str]:
     return [
         *(schedule.name, schedule.recurrence, zone, schedule.job.kind, following),
         *(last, each.tenant, each.source or ""),
+        text.error_line(each.error) if each.error else "",
     ]
 
 

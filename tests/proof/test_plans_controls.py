@@ -114,7 +114,7 @@ def about(pages: int) -> float:
 
 
 # Of ten blocked tenants, an offer reads the head, the newest and up to 2,000 other jobs, each on its own page.
-# It lists up to 1050 tenants.
+# It lists up to 1050 tenants, if fewer than its capacity may start a job.
 SWEEP = 10 * 400
 LIST = 3000
 
@@ -136,7 +136,7 @@ def test_cost_of_an_offer_is_independent_of_tenants(measured: dict[str, Figures]
         measured[f"large with {tenants}"]["offer", limits] for tenants in ("tenants", "many tenants")
     )
 
-    assert many <= about(few) + LIST
+    assert many <= about(few) + (LIST if limits.startswith("full") else 0)
 
 
 @pytest.mark.parametrize("name", ["offer", "take"])

@@ -151,7 +151,7 @@ select 'mail', 'slow', 't' || t, 'g', (n = 1)::integer, now() - interval '3 hour
 
 
 @pytest.mark.fault(
-    "functions/streams", "not visit.open and visit.seen is null", "not open and visit.seen is null"
+    "functions/streams", "visit.grouped is null and visit.seen is null", "not open and visit.seen is null"
 )
 def test_many_groups_that_wait_stop_no_tick(queue: Queue) -> None:
     limit(queue.database, 1, per="group", in_order=True)

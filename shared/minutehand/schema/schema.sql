@@ -1346,14 +1346,19 @@ CREATE FUNCTION minutehand.choose_round(room integer, moment timestamp with time
     AS $$
 declare
     step constant interval := (select s.priority_step from minutehand.settings s);
+    sharing constant text[] := array(select distinct l.queue from unnest(lanes) l where l.shared and fair);
 begin
     with candidate as materialized (
         select c.*, c.visible - c.priority * step as rank, coalesce(q.weight, s.weight, 1) as weight, greatest(e.ends, t.now, 0) as start
           from (select distinct on (u.id) u.* from unnest(candidates) u order by u.id) c
-          left join minutehand.turns t on fair and t.queue = c.queue
-          left join minutehand.turn_ends e on fair and e.queue = c.queue and e.turn = c.tenant
-          left join minutehand.shares q on fair and q.turn = c.tenant and q.queue = c.queue
-          left join minutehand.shares s on fair and s.turn = c.tenant and s.queue = ''
+          -- With plain joins, a plan for empty tables would compare each candidate with each tenant.
+          left join lateral (select o.now from minutehand.turns o where c.queue = any (sharing) and o.queue = c.queue limit 1) t on true
+          left join lateral (
+               select o.ends from minutehand.turn_ends o where c.queue = any (sharing) and o.queue = c.queue and o.turn = c.tenant limit 1) e on true
+          left join lateral (
+               select o.weight from minutehand.shares o where c.queue = any (sharing) and o.turn = c.tenant and o.queue = c.queue limit 1) q on true
+          left join lateral (
+               select o.weight from minutehand.shares o where c.queue = any (sharing) and o.turn = c.tenant and o.queue = '' limit 1) s on true
     ), own as materialized (
         select c.*, c.start + (row_number() over (partition by c.queue, case when fair then c.tenant end
                                                   order by c.rank, c.id) - 1) / c.weight::double precision as begins
@@ -1381,7 +1386,7 @@ begin
                   for update skip locked) j
          limit room
     ), shared as (
-        select h.* from held h where fair and h.queue in (select l.queue from unnest(lanes) l where l.shared)
+        select h.* from held h where h.queue = any (sharing)
     ), ended as (
         insert into minutehand.turn_ends (queue, turn, ends)
         select s.queue, s.tenant, max(s.begins + 1 / s.weight::double precision) from shared s group by s.queue, s.tenant
@@ -2211,24 +2216,18 @@ CREATE FUNCTION minutehand.end_turns(streams minutehand.stream[], taken uuid[]) 
           left join minutehand.turns t on t.queue = s.queue
          where not s.whole and s.part <> ''
            and (s.queue, s.part) not in (select j.queue::text, j.tenant::text from minutehand.jobs_live j where j.id = any (taken))
-    ), known as materialized (
-        select e.queue, e.turn, e.ends
-          from minutehand.turn_ends e
-          join idle i on i.queue = e.queue and i.part = e.turn
-         order by e.queue, e.turn
-           for update of e skip locked
-    ), ended as (
-        update minutehand.turn_ends e
-           set ends = i.now + 2
-          from idle i
-          join known k on k.queue = i.queue and k.turn = i.part
-         where e.queue = i.queue and e.turn = i.part and k.ends <= i.now + 1
     )
-    insert into minutehand.turn_ends (queue, turn, ends)
+    insert into minutehand.turn_ends as e (queue, turn, ends)
     select i.queue, i.part, i.now + 2
       from idle i
-     where not exists (select from minutehand.turn_ends e where e.queue = i.queue and e.turn = i.part)
-        on conflict do nothing
+      left join lateral (select o.ends from minutehand.turn_ends o where o.queue = i.queue and o.turn = i.part limit 1) known on true
+      left join lateral (
+           select true as yes from minutehand.turn_ends o where o.queue = i.queue and o.turn = i.part limit 1
+              for update skip locked) held on true
+     where known.ends is null or held.yes and known.ends <= i.now + 1
+     order by i.queue, i.part
+        -- Another session may have inserted it since.
+        on conflict (queue, turn) do update set ends = greatest(e.ends, excluded.ends)
 $$;
 
 CREATE FUNCTION minutehand.end_waits() RETURNS trigger
@@ -4670,11 +4669,13 @@ begin
      where not s.whole and s.part <> '' and s.number = any (opened)
        and p.queue = s.queue and p.priority = s.priority and not p.whole and p.part = s.part and p.blocked;
     insert into minutehand.turns as t (queue, last)
-    select distinct on (s.queue) s.queue, s.part
-      from unnest(streams) s
-      left join minutehand.turns o on o.queue = s.queue
-     where s.last
-     order by s.queue, s.part <= coalesce(o.last, ''), s.part
+    select distinct on (l.queue) l.queue, l.part
+      from (select distinct on (s.queue, s.priority) s.queue, s.part, s.part <= coalesce(o.last, '') as around
+              from unnest(streams) s
+              left join minutehand.turns o on o.queue = s.queue
+             where s.last
+             order by s.queue, s.priority, s.part <= coalesce(o.last, '') desc, s.part desc) l
+     order by l.queue, l.around, l.part
         on conflict (queue) do update set last = excluded.last;
     delete from minutehand.turn_ends e
      using minutehand.turns t
@@ -5573,43 +5574,55 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.turn_order(in_queue text, with_priority integer, floor timestamp with time zone, most integer, moment timestamp with time zone, full_scope minutehand.full_scope) RETURNS TABLE(tenant text, weight integer, due boolean, seen timestamp with time zone, listed bigint)
+CREATE FUNCTION minutehand.turn_order(in_queue text, with_priority integer, floor timestamp with time zone, most integer, moment timestamp with time zone, full_scope minutehand.full_scope) RETURNS TABLE(tenant text, weight integer, due boolean, seen timestamp with time zone, listed bigint, ahead double precision)
     LANGUAGE sql STABLE
     AS $$
-    with listed as materialized (
-        select t.*, row_number() over () as listed
-          from (select coalesce(max(o.last), '') as last from minutehand.turns o where o.queue = in_queue) former
+    with present as materialized (
+        select coalesce(max(o.last), '') as last, coalesce(max(o.now), 0) as now from minutehand.turns o where o.queue = in_queue
+    ), listed as materialized (
+        select t.tenant, t.due, row_number() over () as listed, greatest(e.ends - p.now, 0) as ahead
+          from present p
          -- With a subquery as an argument, the function would list all tenants before the limit applies.
-         cross join lateral minutehand.lane_tenants(in_queue, with_priority, former.last, moment) t
+         cross join lateral minutehand.lane_tenants(in_queue, with_priority, p.last, moment) t
+          left join lateral (select o.ends from minutehand.turn_ends o where o.queue = in_queue and o.turn = t.tenant limit 1) e on true
          limit most
-    ), at_ends as (
-        select j.tenant::text
-          from (select exists (select from listed where listed.listed = most) as more) l
+    ), at_ends as materialized (
+        select a.tenant, greatest(e.ends - p.now, 0) as ahead
+          from present p
          cross join lateral (
-               (select tenant from minutehand.jobs_live
-                 where l.more and queue = in_queue and priority = with_priority and visible >= turn_order.floor and visible <= moment
-                 order by visible, id limit minutehand.scan_rows('head'))
-                union all
-               (select tenant from minutehand.jobs_live
-                 where l.more and queue = in_queue and priority = with_priority and visible >= turn_order.floor and visible <= moment
-                 order by visible desc, id desc limit minutehand.scan_rows('head'))) j
-         where j.tenant <> ''
+               select j.tenant::text
+                 from (select exists (select from listed where listed.listed = most) as more) l
+                cross join lateral (
+                      (select tenant from minutehand.jobs_live
+                        where l.more and queue = in_queue and priority = with_priority and visible >= turn_order.floor and visible <= moment
+                        order by visible, id limit minutehand.scan_rows('head'))
+                       union all
+                      (select tenant from minutehand.jobs_live
+                        where l.more and queue = in_queue and priority = with_priority and visible >= turn_order.floor and visible <= moment
+                        order by visible desc, id desc limit minutehand.scan_rows('head'))) j
+                where j.tenant <> ''
+               except
+               select tenant from listed) a
+          left join lateral (select o.ends from minutehand.turn_ends o where o.queue = in_queue and o.turn = a.tenant limit 1) e on true
     )
-    select l.tenant, coalesce(q.weight, s.weight, 1),
-           l.due and (full_scope.tenants ? l.tenant) is not true,
-           case when p.part is not null and minutehand.are_full(p.blocked_by, full_scope.kinds, full_scope.others) then p.seen end,
-           l.listed
-      from (select u.tenant, bool_or(u.due) as due, max(u.listed) as listed
-              from (select * from listed union all select tenant, true, null from at_ends) u
-             group by u.tenant) l
-      left join minutehand.shares q on q.turn = l.tenant and q.queue = in_queue
-      left join minutehand.shares s on s.turn = l.tenant and s.queue = ''
-      left join minutehand.turn_ends e on e.queue = in_queue and e.turn = l.tenant
-      left join minutehand.positions p on p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = l.tenant
-                                      and p.blocked
-     -- The last one is where the next tick goes on, even if this one does not get that far.
-     order by l.listed is not distinct from most desc, greatest(e.ends, (select o.now from minutehand.turns o where o.queue = in_queue), 0),
-              l.listed
+    select l.tenant, coalesce(q.weight, s.weight, 1), l.due and (full_scope.tenants ? l.tenant) is not true,
+           case when p.blocked_by is not null and minutehand.are_full(p.blocked_by, full_scope.kinds, full_scope.others) then p.seen end, l.listed, l.ahead
+      from ((select * from listed where ahead = 0)
+             union all
+            (select tenant, true, null, ahead from at_ends where ahead = 0)
+             union all
+            (select *
+               from (select * from listed union all select tenant, true, null, ahead from at_ends) u
+              where u.ahead > 0
+              -- The last one is where the next tick goes on, even if this one does not get that far.
+              order by u.listed is not distinct from most desc, u.ahead, u.listed)) l (tenant, due, listed, ahead)
+      left join lateral (select o.weight from minutehand.shares o where o.turn = l.tenant and o.queue = in_queue limit 1) q on true
+      left join lateral (select o.weight from minutehand.shares o where o.turn = l.tenant and o.queue = '' limit 1) s on true
+      left join lateral (
+           select o.blocked_by, o.seen
+             from minutehand.positions o
+            where o.queue = in_queue and o.priority = with_priority and not o.whole and o.part = l.tenant and o.blocked
+            limit 1) p on true
 $$;
 
 CREATE FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text) RETURNS SETOF uuid
@@ -5710,39 +5723,45 @@ declare
     left_in_order integer := case when exists (select from minutehand.controls c where c.in_order and c.queue in ('', in_queue))
                                   then minutehand.scan_rows('in order') else 0 end;
     visit  record;
+    ended  boolean;
 begin
     for visit in
-        select v.tenant, v.weight, v.due, v.seen, v.listed, v.due and exists (
-               select from (select j.*
-                              from minutehand.jobs_live j
-                             where j.queue = in_queue and j.priority = with_priority and j.tenant = v.tenant and j.tenant <> ''
-                               and j.visible >= greatest(visit_tenants.floor, v.seen) and j.visible <= moment
-                             order by j.visible, j.id
-                             limit minutehand.scan_rows('part')) r
-                where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
+        -- `grouped` is null if no job at the head may start.
+        select v.*, (
+               select r.group is not null
+                 from (select j.*
+                         from minutehand.jobs_live j
+                        where j.queue = in_queue and j.priority = with_priority and j.tenant = v.tenant and j.tenant <> ''
+                          and j.visible >= greatest(visit_tenants.floor, v.seen) and j.visible <= moment
+                        order by j.visible, j.id
+                        limit minutehand.scan_rows('part')) r
+                where v.due and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
                   and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), (full_scope).kinds, null, (full_scope).others)
-                  and (r.group is null or ((full_scope).others ?| minutehand.group_scopes(v.tenant, r.group)) is not true)) as open
+                  and (r.group is null or ((full_scope).others ?| minutehand.group_scopes(v.tenant, r.group)) is not true)
+                limit 1) as grouped
           from minutehand.turn_order(in_queue, with_priority, floor, most, moment, full_scope) v
     loop
         part := visit.tenant;
         weight := visit.weight;
-        open := visit.open;
-        last := visit.listed is not distinct from most;
-        if open and left_in_order > 0 then
+        open := visit.grouped is not null;
+        if visit.grouped and left_in_order > 0 then
             left_in_order := left_in_order - 1;
             -- Such a tenant is scanned, but uses up no turn of the others.
             open := minutehand.starts_in_order(in_queue, with_priority, part, floor, moment);
         end if;
-        if visit.open or last then
-            return next;
-        end if;
         opened := opened + open::integer;
-        if visit.due and not visit.open and visit.seen is null then
+        if visit.due and visit.grouped is null and visit.seen is null then
             closed := closed || part;
-        elsif visit.due and not visit.open then
+        elsif visit.due and visit.grouped is null then
             passed := passed || part;
         end if;
-        exit when opened = room or cardinality(closed) = minutehand.scan_rows('closed');
+        ended := opened = room or cardinality(closed) = minutehand.scan_rows('closed');
+        -- The next tick goes on after the last one whose turn it was, or if there are too many, after the last one that was listed.
+        last := visit.listed is not null and (visit.listed = most or visit.ahead = 0 and (ended or visit.grouped is not null));
+        if visit.grouped is not null or last then
+            return next;
+        end if;
+        exit when ended;
     end loop;
     if marks then
         perform minutehand.block_parts(in_queue, with_priority, closed, floor, moment, full_scope);

@@ -101,14 +101,19 @@ language plpgsql volatile
 as $$
 declare
     step constant interval := (select s.priority_step from minutehand.settings s);
+    sharing constant text[] := array(select distinct l.queue from unnest(lanes) l where l.shared and fair);
 begin
     with candidate as materialized (
         select c.*, c.visible - c.priority * step as rank, coalesce(q.weight, s.weight, 1) as weight, greatest(e.ends, t.now, 0) as start
           from (select distinct on (u.id) u.* from unnest(candidates) u order by u.id) c
-          left join minutehand.turns t on fair and t.queue = c.queue
-          left join minutehand.turn_ends e on fair and e.queue = c.queue and e.turn = c.tenant
-          left join minutehand.shares q on fair and q.turn = c.tenant and q.queue = c.queue
-          left join minutehand.shares s on fair and s.turn = c.tenant and s.queue = ''
+          -- With plain joins, a plan for empty tables would compare each candidate with each tenant.
+          left join lateral (select o.now from minutehand.turns o where c.queue = any (sharing) and o.queue = c.queue limit 1) t on true
+          left join lateral (
+               select o.ends from minutehand.turn_ends o where c.queue = any (sharing) and o.queue = c.queue and o.turn = c.tenant limit 1) e on true
+          left join lateral (
+               select o.weight from minutehand.shares o where c.queue = any (sharing) and o.turn = c.tenant and o.queue = c.queue limit 1) q on true
+          left join lateral (
+               select o.weight from minutehand.shares o where c.queue = any (sharing) and o.turn = c.tenant and o.queue = '' limit 1) s on true
     ), own as materialized (
         select c.*, c.start + (row_number() over (partition by c.queue, case when fair then c.tenant end
                                                   order by c.rank, c.id) - 1) / c.weight::double precision as begins
@@ -136,7 +141,7 @@ begin
                   for update skip locked) j
          limit room
     ), shared as (
-        select h.* from held h where fair and h.queue in (select l.queue from unnest(lanes) l where l.shared)
+        select h.* from held h where h.queue = any (sharing)
     ), ended as (
         insert into minutehand.turn_ends (queue, turn, ends)
         select s.queue, s.tenant, max(s.begins + 1 / s.weight::double precision) from shared s group by s.queue, s.tenant
@@ -151,8 +156,8 @@ begin
 end
 $$;
 
--- Remembers where the next ticks go on: a stream whose sweep found jobs that may still start, with the first of these; the
--- list of a queue's tenants, after the last one, if it was too long. Forgets turns that are over.
+-- Remembers where the next ticks go on: a stream whose sweep found jobs that may still start, with the first of these; the list of
+-- a queue's tenants, after the last one that had its turn. Forgets turns that are over.
 create or replace function minutehand.remember(
     streams minutehand.stream[], opened integer[], found_jobs minutehand.candidate[], scopes minutehand.full_scope[], tried uuid[],
     served text[]
@@ -174,11 +179,13 @@ begin
      where not s.whole and s.part <> '' and s.number = any (opened)
        and p.queue = s.queue and p.priority = s.priority and not p.whole and p.part = s.part and p.blocked;
     insert into minutehand.turns as t (queue, last)
-    select distinct on (s.queue) s.queue, s.part
-      from unnest(streams) s
-      left join minutehand.turns o on o.queue = s.queue
-     where s.last
-     order by s.queue, s.part <= coalesce(o.last, ''), s.part
+    select distinct on (l.queue) l.queue, l.part
+      from (select distinct on (s.queue, s.priority) s.queue, s.part, s.part <= coalesce(o.last, '') as around
+              from unnest(streams) s
+              left join minutehand.turns o on o.queue = s.queue
+             where s.last
+             order by s.queue, s.priority, s.part <= coalesce(o.last, '') desc, s.part desc) l
+     order by l.queue, l.around, l.part
         on conflict (queue) do update set last = excluded.last;
     delete from minutehand.turn_ends e
      using minutehand.turns t
@@ -198,22 +205,16 @@ as $$
           left join minutehand.turns t on t.queue = s.queue
          where not s.whole and s.part <> ''
            and (s.queue, s.part) not in (select j.queue::text, j.tenant::text from minutehand.jobs_live j where j.id = any (taken))
-    ), known as materialized (
-        select e.queue, e.turn, e.ends
-          from minutehand.turn_ends e
-          join idle i on i.queue = e.queue and i.part = e.turn
-         order by e.queue, e.turn
-           for update of e skip locked
-    ), ended as (
-        update minutehand.turn_ends e
-           set ends = i.now + 2
-          from idle i
-          join known k on k.queue = i.queue and k.turn = i.part
-         where e.queue = i.queue and e.turn = i.part and k.ends <= i.now + 1
     )
-    insert into minutehand.turn_ends (queue, turn, ends)
+    insert into minutehand.turn_ends as e (queue, turn, ends)
     select i.queue, i.part, i.now + 2
       from idle i
-     where not exists (select from minutehand.turn_ends e where e.queue = i.queue and e.turn = i.part)
-        on conflict do nothing
+      left join lateral (select o.ends from minutehand.turn_ends o where o.queue = i.queue and o.turn = i.part limit 1) known on true
+      left join lateral (
+           select true as yes from minutehand.turn_ends o where o.queue = i.queue and o.turn = i.part limit 1
+              for update skip locked) held on true
+     where known.ends is null or held.yes and known.ends <= i.now + 1
+     order by i.queue, i.part
+        -- Another session may have inserted it since.
+        on conflict (queue, turn) do update set ends = greatest(e.ends, excluded.ends)
 $$;

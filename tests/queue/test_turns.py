@@ -128,7 +128,7 @@ def test_held_jobs_do_not_count_against_a_limit(queue: Queue) -> None:
     assert len(taken) == 2
 
 
-@pytest.mark.fault("functions/streams", r"open := minutehand.starts_in_order\([^;]*;", "")
+@pytest.mark.fault("functions/streams", r"open := minutehand.group_starts\([^;]*;", "")
 def test_groups_whose_first_job_waits_use_up_no_turns(queue: Queue) -> None:
     limit(queue.database, 1, per="group", in_order=True)
     for tenant in "abc":
@@ -151,7 +151,7 @@ select 'mail', 'slow', 't' || t, 'g', (n = 1)::integer, now() - interval '3 hour
 
 
 @pytest.mark.fault(
-    "functions/streams", "visit.grouped is null and visit.seen is null", "not open and visit.seen is null"
+    "functions/streams", "visit.first_group is null and visit.seen is null", "not open and visit.seen is null"
 )
 def test_many_groups_that_wait_stop_no_tick(queue: Queue) -> None:
     limit(queue.database, 1, per="group", in_order=True)

@@ -17,6 +17,21 @@ as $$
      limit 1
 $$;
 
+-- Whether the first job of a group that is neither offered nor running is due, if the group has an order.
+create or replace function minutehand.group_starts(in_queue text, of_tenant text, of_group text, moment timestamptz) returns boolean
+language sql stable
+as $$
+    select minutehand.order_of(in_queue, of_tenant, of_group) is null or exists (
+           select from (select l.visible
+                          from minutehand.jobs_live l
+                         where l.queue = in_queue and l.tenant = of_tenant and l.group = of_group
+                           and not (coalesce(l.offered, l.claimed) is not null and l.visible > moment)
+                           and not (l.after is not null and l.visible = minutehand.while_waiting())
+                         order by l.run_at, l.id
+                         limit 1) f
+            where f.visible <= moment)
+$$;
+
 -- Returns the groups of a lane after one of them, up to another one, each with its first time. Reads one entry of the index for
 -- each group, when the caller asks for it, and at most `steps` of them.
 create or replace function minutehand.lane_groups(

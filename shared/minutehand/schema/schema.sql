@@ -2933,6 +2933,20 @@ CREATE FUNCTION minutehand.group_scopes(tenant text, of_group text) RETURNS text
     select array['=' || coalesce(nullif(tenant, ''), '-') || '//' || of_group, '=//' || of_group]
 $$;
 
+CREATE FUNCTION minutehand.group_starts(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    select minutehand.order_of(in_queue, of_tenant, of_group) is null or exists (
+           select from (select l.visible
+                          from minutehand.jobs_live l
+                         where l.queue = in_queue and l.tenant = of_tenant and l.group = of_group
+                           and not (coalesce(l.offered, l.claimed) is not null and l.visible > moment)
+                           and not (l.after is not null and l.visible = minutehand.while_waiting())
+                         order by l.run_at, l.id
+                         limit 1) f
+            where f.visible <= moment)
+$$;
+
 CREATE FUNCTION minutehand.group_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) RETURNS TABLE(busy bigint, until timestamp with time zone, half_open boolean, failures integer, opened timestamp with time zone, slow_until timestamp with time zone, dead uuid, dead_since timestamp with time zone, first uuid, first_visible timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
     SET search_path TO 'minutehand', 'pg_temp'
@@ -5216,18 +5230,8 @@ CREATE FUNCTION minutehand.starts_in_order(in_queue text, with_priority integer,
                  order by j.visible, j.id
                  limit minutehand.scan_rows('part')) h
     )
-    select count(*) >= 10 or coalesce(bool_or(s.starts), false)
+    select count(*) >= 10 or coalesce(bool_or(g.group is null or minutehand.group_starts(in_queue, of_tenant, g.group, moment)), false)
       from (select * from groups limit 10) g
-     cross join lateral (
-           select g.group is null or minutehand.order_of(in_queue, of_tenant, g.group) is null or exists (
-                  select from (select l.visible
-                                 from minutehand.jobs_live l
-                                where l.queue = in_queue and l.tenant = of_tenant and l.group = g.group
-                                  and not (coalesce(l.offered, l.claimed) is not null and l.visible > moment)
-                                  and not (l.after is not null and l.visible = minutehand.while_waiting())
-                                order by l.run_at, l.id
-                                limit 1) f
-                   where f.visible <= moment) as starts) s
 $$;
 
 CREATE FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone DEFAULT now()) RETURNS text
@@ -5726,9 +5730,9 @@ declare
     ended  boolean;
 begin
     for visit in
-        -- `grouped` is null if no job at the head may start.
+        -- The group of the first job at the head that may start, '' if it has none, or null if no job may.
         select v.*, (
-               select r.group is not null
+               select coalesce(r.group, '')
                  from (select j.*
                          from minutehand.jobs_live j
                         where j.queue = in_queue and j.priority = with_priority and j.tenant = v.tenant and j.tenant <> ''
@@ -5738,27 +5742,28 @@ begin
                 where v.due and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
                   and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), (full_scope).kinds, null, (full_scope).others)
                   and (r.group is null or ((full_scope).others ?| minutehand.group_scopes(v.tenant, r.group)) is not true)
-                limit 1) as grouped
+                limit 1) as first_group
           from minutehand.turn_order(in_queue, with_priority, floor, most, moment, full_scope) v
     loop
         part := visit.tenant;
         weight := visit.weight;
-        open := visit.grouped is not null;
-        if visit.grouped and left_in_order > 0 then
+        open := visit.first_group is not null;
+        if visit.first_group <> '' and left_in_order > 0 then
             left_in_order := left_in_order - 1;
             -- Such a tenant is scanned, but uses up no turn of the others.
-            open := minutehand.starts_in_order(in_queue, with_priority, part, floor, moment);
+            open := minutehand.group_starts(in_queue, part, visit.first_group, moment)
+                    or minutehand.starts_in_order(in_queue, with_priority, part, floor, moment);
         end if;
         opened := opened + open::integer;
-        if visit.due and visit.grouped is null and visit.seen is null then
+        if visit.due and visit.first_group is null and visit.seen is null then
             closed := closed || part;
-        elsif visit.due and visit.grouped is null then
+        elsif visit.due and visit.first_group is null then
             passed := passed || part;
         end if;
         ended := opened = room or cardinality(closed) = minutehand.scan_rows('closed');
         -- The next tick goes on after the last one whose turn it was, or if there are too many, after the last one that was listed.
-        last := visit.listed is not null and (visit.listed = most or visit.ahead = 0 and (ended or visit.grouped is not null));
-        if visit.grouped is not null or last then
+        last := visit.listed is not null and (visit.listed = most or visit.ahead = 0 and (ended or visit.first_group is not null));
+        if visit.first_group is not null or last then
             return next;
         end if;
         exit when ended;
@@ -7487,6 +7492,8 @@ REVOKE ALL ON FUNCTION minutehand.grant_roles() FROM PUBLIC;
 REVOKE ALL ON FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], scopes minutehand.full_scope[], tried uuid[], taken uuid[], steps integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.group_scopes(tenant text, of_group text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.group_starts(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.group_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.group_state(in_queue text, of_tenant text, of_group text, moment timestamp with time zone) TO minutehand_operator;

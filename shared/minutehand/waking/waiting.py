@@ -15,6 +15,9 @@ from minutehand.database import Database
 
 # Seconds between two looks.
 LOOK = 1.0
+# Seconds from a look that found due jobs but no room to the next one. They double up to LOOK while that lasts: workers
+# take the next due jobs themselves, but one that ended before a job became due has left its room to the dispatcher.
+NO_ROOM = 0.1
 # Seconds from a dispatch to the next: jobs that become due in them are dispatched together, and jobs for which a limit
 # had no room are tried again later.
 TOGETHER, BLOCKED = 0.1, 2.0
@@ -61,6 +64,7 @@ class Wait:
         self._end = monotonic() + min(seconds, LONGEST)
         self._id = uuid4()
         self._tried, self._blocked = 0.0, False
+        self._until_room = 0.0
         self.waited = Waited()
 
     def after_tick(self) -> Waited:
@@ -91,7 +95,10 @@ class Wait:
         self.waited.looks += 1
         left = timedelta(seconds=max(0.0, self._end - monotonic()))
         (record,) = self._database.run("look", waiter=self._id, lasts=left, capacity=self._capacity)
-        return Look(**record)
+        seen = Look(**record)
+        is_full = seen.due and seen.busy >= self._capacity
+        self._until_room = min(LOOK, max(NO_ROOM, 2 * self._until_room)) if is_full else 0.0
+        return seen
 
     def _go_on(self, seen: Look) -> bool:
         """Sleep, and dispatch when a job is due; return False if there is nothing to wait for."""
@@ -111,7 +118,7 @@ class Wait:
         if not seen.due:
             return due
         if seen.busy >= self._capacity:
-            return now + LOOK
+            return now + self._until_room
         # Nothing makes room for paused jobs.
         retried = self._tried + BLOCKED if seen.busy or seen.rated else math.inf
         return min(due, retried if self._blocked else self._tried + TOGETHER)

@@ -135,6 +135,23 @@ def test_line_for_which_there_is_no_room_is_waited_for(queue: Queue, minute: Min
 
     assert (waited.dispatches, waited.offered) == (1, 1)
     assert queue.row(second).state == "offered", first
+    # A worker may have ended just before the job became due. While there is no room for long, it looks once a second.
+    assert minute.pauses[:3] == pytest.approx([0.1, 0.2, 0.4], abs=1e-6)
+
+
+def test_dispatcher_looks_once_a_second_while_there_is_no_room(queue: Queue, minute: Minute) -> None:
+    minute.capacity = 1
+    queue.enqueue(), queue.enqueue()
+    queue.offer(capacity=1)
+
+    def seventh() -> None:
+        if len(minute.pauses) == 7:
+            queue.sql("delete from minutehand.jobs_live")
+
+    minute.during = seventh
+    minute.wait().after_tick()
+
+    assert minute.pauses[:7] == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.0, 1.0, 1.0], abs=1e-6)
 
 
 def test_paused_jobs_are_not_waited_for(queue: Queue, minute: Minute) -> None:

@@ -2,7 +2,8 @@
 
 -- Offers those of the given jobs that are due, by the rules of a tick, and returns the offers. One row has `wake` if the
 -- dispatcher must be invoked: some of the jobs, or of those that become due at `next`, wait for it, and it does not wait for
--- them. `others` says that more jobs are due than those given.
+-- them. `others` says that more jobs are due than those given. Given jobs may become due only later, since the caller's clock may
+-- be early.
 --
 -- It locks the dispatcher's row, like a tick, and so needs a transaction of its own, which ends at once. In any other it locks and
 -- offers nothing, and the jobs wait for the dispatcher; as they do if another session has locked that row for a tenth of a second.
@@ -36,6 +37,7 @@ begin
             perform from minutehand.take_locks l order by l.number for no key update;
         end if;
         due := minutehand.due_of(ids, scope);
+        next := least(next, minutehand.first_later(ids, scope));
         chosen := minutehand.choose_now(due, capacity);
     exception
         when lock_not_available then due := ids;
@@ -78,6 +80,17 @@ begin
                    from minutehand.jobs_live j
                   where j.id = any (ids) and scope in ('', j.tenant) and j.visible <= now()
                     and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.run_at, j.expires, now()));
+end
+$$;
+
+-- Returns when the first of those of the given jobs becomes due that are not due yet, and that the session's tenant may see.
+create or replace function minutehand.first_later(ids uuid[], scope text) returns timestamptz
+language plpgsql volatile
+as $$
+begin
+    return (select min(j.visible)
+              from minutehand.jobs_live j
+             where j.id = any (ids) and scope in ('', j.tenant) and j.visible > now() and coalesce(j.offered, j.claimed) is null);
 end
 $$;
 

@@ -3,24 +3,59 @@
 -- A tick is needed when a job becomes due or is due, a job expires, a schedule fires, a pause ends, or a batch or a predecessor is to be
 -- checked; the time may be in the past. Paused jobs need none, and those of a group that a breaker holds back not before its end, or
 -- while a probe runs, not before its lease ends: the worker requests a tick when it has ended the probe.
--- Reads one entry of each lane, after those of offered and running jobs. If anything is paused or held back, it reads up to 1000.
+-- A floor is a lower bound of its lane's jobs: of the lanes and changes with a floor in the future, the first 100 suffice. If all their
+-- jobs are later than the last of these floors, that floor is returned, which may be too early. Of the others, which ticks read too, it
+-- reads all, unless the first 100 have a due job.
+-- Reads one entry of each of these lanes, after those of offered and running jobs. If anything is paused or held back, it reads up to 1000.
 -- If none of these may start, it goes on to the first one that may, for another 200,000, and then assumes that the next one may.
 with clock as materialized (
     select clock_timestamp() as now
 ), paused as materialized (
-    select c.tenant, c.queue, c.kind, c.key, c.group
+    select c.tenant::text, c.queue::text, c.kind::text, c.key::text, c.group::text
       from minutehand.controls c, clock
-     where c.max_running = 0 and c.per = '' or c.paused and (c.until is null or c.until > clock.now)
+     -- The first condition is that of an index.
+     where (c.paused or c.max_running = 0)
+       and (c.max_running = 0 and c.per = '' or c.paused and (c.until is null or c.until > clock.now))
+), shape as materialized (
+    -- What pauses name, so that a job is looked up in one hash table for each of these combinations.
+    select distinct queue <> '' as queue, tenant <> '' as tenant, kind <> '' as kind, key <> '' as key, "group" <> '' as "group" from paused
 ), held as materialized (
     select h.queue, h.tenant, h.group, h.until from clock cross join lateral minutehand.held_groups(clock.now) h
 ), first_held as materialized (
     select min(until) as until from held
+), stopped as materialized (
+    select p.queue from paused p where p.tenant = '' and p.kind = '' and p.key = '' and p.group = ''
+), later as materialized (
+    (select 'lanes' as source, queue::text, priority::integer, floor
+       from minutehand.lanes
+      where floor > (select now from clock) and floor < 'infinity' and queue::text not in (select queue from stopped)
+      order by floor
+      limit 100)
+     union all
+    (select 'changes', queue, priority, visible
+       from minutehand.lane_changes
+      where visible > (select now from clock) and visible < 'infinity' and queue is not null and queue not in (select queue from stopped)
+      order by visible
+      limit 100)
+), due as materialized (
+    -- Whether the first lanes have a due job, and none is paused or held back.
+    select exists (
+        select
+          from (select queue::text, priority::integer, floor from minutehand.lanes where floor <= (select now from clock) order by floor limit 100) l
+         cross join lateral (
+               select
+                 from minutehand.jobs_live
+                where queue = l.queue and priority = l.priority and visible >= l.floor and visible <= (select now from clock)
+                limit 1) j
+         where not exists (select from paused) and (select until is null from first_held)) as found
 ), lane as materialized (
     select l.queue, l.priority, min(l.floor) as floor
-      from (select queue::text, priority::integer, floor from minutehand.lanes where floor < 'infinity'
+      from (select queue::text, priority::integer, floor from minutehand.lanes where floor <= (select now from clock) and not (select found from due)
              union all
-            select queue, priority, visible from minutehand.lane_changes where queue is not null) l
-     where not exists (select from paused p where p.tenant = '' and p.queue in ('', l.queue) and p.kind = '' and p.key = '' and p.group = '')
+            select queue, priority, visible from minutehand.lane_changes where visible <= (select now from clock) and queue is not null
+             union all
+            select queue, priority, floor from later) l
+     where not exists (select from stopped where queue = '') and l.queue not in (select queue from stopped)
      group by l.queue, l.priority
 ), job as (
     select case when count(*) = 1000 and coalesce(min(j.needed) > (select now from clock), true)
@@ -34,9 +69,13 @@ with clock as materialized (
                                       order by visible
                                       limit (select 200000)) r
                               where r.place = 200000
-                                 or not exists (select from paused p
-                                                 where p.queue in ('', l.queue) and p.kind in ('', r.kind) and p.key in ('', coalesce(r.key, ''))
-                                                   and p.tenant in ('', r.tenant) and p.group in ('', coalesce(r.group, '')))
+                                 or not exists (select
+                                                  from shape s
+                                                 where (case when s.queue then l.queue else '' end, case when s.tenant then r.tenant::text else '' end,
+                                                        case when s.kind then r.kind::text else '' end,
+                                                        case when s.key then coalesce(r.key::text, '') else '' end,
+                                                        case when s.group then coalesce(r.group::text, '') else '' end)
+                                                       in (select p.queue, p.tenant, p.kind, p.key, p.group from paused p))
                                 -- One hash table for all jobs.
                                 and (r.group is null
                                      or (l.queue, r.tenant::text, r.group::text) not in (
@@ -46,9 +85,12 @@ with clock as materialized (
       from lane l
      cross join lateral (
            select v.visible,
-                  case when not exists (select from paused p
-                                         where p.queue in ('', l.queue) and p.kind in ('', v.kind) and p.key in ('', coalesce(v.key, ''))
-                                           and p.tenant in ('', v.tenant) and p.group in ('', coalesce(v.group, '')))
+                  case when not exists (select
+                                          from shape s
+                                         where (case when s.queue then l.queue else '' end, case when s.tenant then v.tenant::text else '' end,
+                                                case when s.kind then v.kind::text else '' end, case when s.key then coalesce(v.key::text, '') else '' end,
+                                                case when s.group then coalesce(v.group::text, '') else '' end)
+                                               in (select p.queue, p.tenant, p.kind, p.key, p.group from paused p))
                        then greatest(v.visible, h.until) end as needed
              from (select visible, kind, key, tenant, "group"
                      from minutehand.jobs_live
@@ -56,15 +98,19 @@ with clock as materialized (
                       and (coalesce(offered, claimed) is null or visible <= (select now from clock))
                     order by visible
                     -- A subquery hides the limit from the planner, which would sort what looks like few rows.
-                    limit (select case when exists (select from paused) or (select until is not null from first_held) then 1000 else 1 end)) v
+                    limit (select case when exists (select from paused p where p.queue in ('', l.queue)) or (select until is not null from first_held)
+                                       then 1000 else 1 end)) v
              left join held h on h.queue = l.queue and h.tenant = v.tenant and h.group = v.group) j
      group by l.queue, l.priority
 )
 select clock.now,
-       least((select min(needed) from job),
+       least((select min(needed) from job), (select clock.now from due where found),
+             (select min(s.last)
+                from (select max(floor) as last from later group by source having count(*) = 100) s
+               where not exists (select from stopped where queue = '')),
              (select min(minutehand.expires_at(run_at, expires)) from minutehand.jobs_live where expires is not null and attempts = 0),
              (select min(wake) from minutehand.schedules where not paused and wake is not null),
-             (select min(until) from minutehand.controls where paused and until > clock.now),
+             (select min(until) from minutehand.controls where (paused or max_running = 0) and paused and until > clock.now),
              (select clock.now where exists (select from minutehand.batch_checks) or exists (select from minutehand.predecessor_checks))) as needed,
        -- The lease of a job that is still to be claimed may end before its offer does.
        (select min(case when claimed is null or offered > claimed then least(visible, clock.now) else visible end)

@@ -1,0 +1,69 @@
+"""The next time at which the mode sleep needs a tick, with many lanes."""
+
+from datetime import timedelta
+
+import pytest
+
+from minutehand.operations.controls import pause
+from tests.queue.stage import Queue
+
+HOUR = timedelta(hours=1)
+LANES = """insert into minutehand.lanes (queue, priority, floor)
+           select 'q' || n, 5, now() + interval '1 hour' + n * interval '1 second' from generate_series(1, 150) n"""
+JOBS = """insert into minutehand.jobs_live (queue, kind, run_at, visible)
+          select l.queue, 'echo', l.floor, l.floor from minutehand.lanes l where queue like 'q%%' and queue <> 'q1'"""
+
+
+def need(queue: Queue) -> timedelta | None:
+    """Return the time until the next need."""
+    (found,) = queue.database.run("next_need")
+    return None if found["needed"] is None else found["needed"] - found["now"]
+
+
+def test_next_need_is_that_of_the_first_of_many_lanes(queue: Queue) -> None:
+    queue.sql(LANES)
+    queue.sql(JOBS)
+    found = need(queue)
+    assert found is not None
+    assert HOUR < found <= HOUR + timedelta(seconds=2)
+
+    queue.enqueue(queue="q150", delay=timedelta(minutes=10))
+    found = need(queue)
+    assert found is not None
+    assert found <= timedelta(minutes=10)
+
+
+@pytest.mark.fault("next_need", r"having count\(\*\) = 100", "having count(*) = 1000")
+def test_next_need_behind_lanes_without_jobs_is_not_late(queue: Queue) -> None:
+    """It is the last floor that was read, and the tick at that time goes on from there."""
+    queue.sql(LANES)
+    queue.enqueue(queue="last", delay=2 * HOUR)
+    queue.sql(
+        "insert into minutehand.lanes (queue, priority, floor) values ('last', 5, now() + interval '2 hours')"
+    )
+    queue.sql("delete from minutehand.lane_changes")
+    found = need(queue)
+
+    assert found is not None
+    assert HOUR < found <= 2 * HOUR
+
+
+def test_nothing_is_needed_while_everything_is_paused(queue: Queue) -> None:
+    queue.sql(LANES)
+    queue.sql(JOBS)
+    queue.sql("delete from minutehand.lane_changes")
+    pause(queue.database, everything=True)
+
+    assert need(queue) is None
+
+
+@pytest.mark.parametrize("paused", [{"queue": "q2"}, {"queue": "q2", "kind": "echo"}, {"kind": "other"}])
+def test_next_need_passes_over_what_is_paused(queue: Queue, paused: dict[str, str]) -> None:
+    queue.sql(LANES)
+    queue.sql(JOBS)
+    queue.sql("delete from minutehand.lane_changes")
+    pause(queue.database, **paused)
+    found = need(queue)
+
+    assert found is not None
+    assert (found > HOUR + timedelta(seconds=2)) is ("queue" in paused)

@@ -117,6 +117,29 @@ def test_idle_month_costs_the_dispatcher_in_each_mode(cost):
     }
 
 
+def test_dispatcher_costs_what_its_invocations_recorded(cost, direct_database):
+    with psycopg.connect(direct_database.admin_url, autocommit=True) as connection:
+        connection.execute(
+            """insert into minutehand.dispatcher_usage
+               values ('2020-02-01', 'prompt', 1024, 10, 8, 1, 5000, 3000, '2020-02-01', 50, 1)"""
+        )
+    found = cost("--mode", "prompt", prices="[functions]\ntick_overhead_ms = 10\ninit_ms = 400\n")
+    second, tick = 1.33334e-5, 1.2e-6 + 0.21 * 1.33334e-5
+
+    assert found["dispatcher"] == pytest.approx(
+        {
+            "recorded": True,
+            "invocations": 10,
+            "scheduled": 8,
+            "gb_seconds": 5.5,
+            "dollars": 5.5 * second + 10e-6,
+        }
+    )
+    own, _, sleep, *_ = found["alternatives"]
+    assert own["dollars"] == found["total"]
+    assert sleep["idle"] == pytest.approx(29 * 4 * tick)
+
+
 def test_mode_and_architecture_change_the_total(cost, attempt):
     attempt(0, 1, "a")
 

@@ -42,7 +42,7 @@ class Lab:
     def start(self, seconds: int = 60, url: str | None = None, **variables: str) -> Stage:
         """Start the stack, whose workers have a timeout in seconds."""
         database = Database(url or self.database.url, self.database.admin_url)
-        return self.stack.enter_context(staged(database, self.tree, Clock(speed=0), seconds, **variables))
+        return self.stack.enter_context(staged(database, self.tree, Clock(speed=0), seconds, {}, **variables))
 
     def on_aws(self, stage: Stage) -> dict[str, str]:
         """Serve an account with the stack; return the environment of commands that use it."""

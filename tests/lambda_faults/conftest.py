@@ -31,7 +31,7 @@ def new_stage(direct_database: Database, tree: Path) -> Iterator[NewStage]:
 
         def make(seconds: int = 60, clock: Clock | None = None, **variables: str) -> Stage:
             return made.enter_context(
-                staged(direct_database, tree, clock or Clock(speed=0), seconds, **variables)
+                staged(direct_database, tree, clock or Clock(speed=0), seconds, {}, **variables)
             )
 
         yield make

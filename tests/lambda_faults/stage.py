@@ -1,7 +1,7 @@
 """The stack with the handlers of these tests, and the records of its attempts."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -60,15 +60,20 @@ def template(folder: Path) -> Path:
 
 @contextmanager
 def staged(
-    database: servers.Database, tree: Path, clock: Clock, seconds: int, **variables: str
+    database: servers.Database,
+    tree: Path,
+    clock: Clock,
+    seconds: int,
+    parameters: Mapping[str, str] = {},
+    **variables: str,
 ) -> Iterator[Stage]:
-    """Run the stack with a database; the worker has a timeout in seconds."""
+    """Run the stack with a database and parameters; the worker has a timeout in seconds."""
     output: list[tuple[str, str]] = []
     environment: dict[str, Any] = reach(database.url) | variables
     with Emulator(
         tree,
         environment=environment,
-        parameters={"WorkerTimeout": str(seconds)},
+        parameters={"WorkerTimeout": str(seconds), **parameters},
         concurrency=16,
         clock=clock,
         cache=ROOT / ".emulator",

@@ -1,45 +1,60 @@
-"""The costs computed from the history are those that the emulator meters."""
+"""The costs computed from the history are those that the emulator meters, in each mode."""
 
-from datetime import UTC, datetime, timedelta
+from itertools import product
+from pathlib import Path
 
 import pytest
 
-from emulator.meter import Reading
-from minutehand.queries.usage import usage
-from tests.lambda_faults.conftest import NewStage
-from tests.lambda_faults.stage import Stage
+from emulator.parts import architecture
+from minutehand.costs.dispatcher import DispatcherCosts, Mode
+from minutehand.costs.report import MODES
+from tests.lambda_faults.cost_runs import LATER, MINUTES, Run, run
+from tests.servers import Servers
 
-# Each invocation handles two jobs of a second, so that the overhead, which the machine's load changes, is small.
-SECONDS, CHUNK = 1.0, 2
+pytestmark = pytest.mark.programs
 
-
-def spend(stage: Stage, invocations: int) -> Reading:
-    """Run invocations one after the other, in one environment; return what the meter has counted so far."""
-    for _ in range(invocations):
-        for _ in range(CHUNK):
-            stage.enqueue("spend", SECONDS)
-        stage.lambda_.tick()
-        stage.lambda_.settle()
-    return stage.lambda_.meter.functions["WorkerFunction"]
+Runs = dict[Mode, Run]
 
 
-@pytest.mark.programs
-def test_billed_time_from_history_is_within_5_percent_of_the_meter(new_stage: NewStage) -> None:
-    stage = new_stage(seconds=60, MINUTEHAND_CHUNK=str(CHUNK))
-    spend(stage, 1)
-    begin = datetime.now(UTC)
-    # The overhead of a machine is a figure in the table of prices; here it is that of one warm invocation.
-    before = stage.lambda_.meter.functions["WorkerFunction"]
-    warm = spend(stage, 1).billed_ms - before.billed_ms
-    middle = datetime.now(UTC)
-    (known,) = usage(stage.database, begin, middle)
-    counted = spend(stage, 3)
-    end = datetime.now(UTC) + timedelta(seconds=1)
+@pytest.fixture(scope="module")
+def runs(servers: Servers, tree: Path) -> Runs:
+    """The same work in each mode."""
+    address, found = servers.address("direct-18"), Runs()
+    for mode in MODES:
+        database = address.make()
+        found[mode] = run(mode, database, tree)
+        address.drop(database)
+    return found
 
-    (found,) = usage(stage.database, middle, end, overhead_ms=max(0.0, warm - known.billed_ms))
 
-    metered = counted.billed_ms - before.billed_ms - warm
-    assert (found.kind, found.attempts, round(found.invocations)) == ("spend", 3 * CHUNK, 3)
-    assert counted.cold_starts == 1
-    assert abs(found.billed_ms - metered) <= 0.05 * metered
-    assert found.memory_mb == 512
+@pytest.mark.parametrize("mode", MODES)
+def test_reported_usage_is_within_5_percent_of_the_meter(runs: Runs, mode: Mode) -> None:
+    metered, report = runs[mode].metered, runs[mode].costs(architecture()).report(mode)
+    (spend,) = report.kinds
+
+    assert (spend.kind, round(spend.invocations), spend.memory_mb) == (
+        "spend",
+        metered.workers.invocations,
+        512,
+    )
+    assert report.dispatcher.recorded
+    assert report.dispatcher.invocations == metered.dispatcher.invocations
+    assert report.dispatcher.scheduled == metered.scheduled
+    assert spend.gb_seconds == pytest.approx(metered.workers.gb_seconds, rel=0.05)
+    assert spend.gb_seconds + report.dispatcher.gb_seconds == pytest.approx(metered.gb_seconds, rel=0.05)
+    assert report.total == pytest.approx(metered.dollars(runs[mode].prices, architecture()), rel=0.05)
+    assert report.alternatives[0].dollars == report.total
+
+
+@pytest.mark.parametrize(("known", "mode"), [pair for pair in product(MODES, MODES) if pair[0] != pair[1]])
+def test_estimate_for_another_mode_has_the_calls_of_its_meter(runs: Runs, known: Mode, mode: Mode) -> None:
+    """Their times are not compared: the overhead of an invocation depends on the mode and on the machine's load."""
+    history, metered = runs[known], runs[mode].metered
+    dispatcher = DispatcherCosts(history.prices, architecture(), history.by_dispatcher)
+    estimated = dispatcher.estimated(mode, MINUTES, history.work)
+    workers = history.work.prompt_invocations if mode == "prompt" else history.work.tick_invocations
+
+    assert workers == metered.workers.invocations
+    assert round(estimated.invocations) == metered.dispatcher.invocations - metered.repeated
+    assert round(estimated.scheduled) == metered.scheduled - metered.repeated
+    assert history.work.wait_seconds == MINUTES * LATER.total_seconds()

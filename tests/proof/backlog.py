@@ -101,7 +101,8 @@ class Stock:
             "encrypted_payloads": some,
             "outdated_schedules": {"name": "k"},
             "durations": which,
-            "finished_work": window | {"longest": 900.0},
+            "finished_work": window | {"longest": 900.0, "capacity": 50, "chunk": 1, "together": 100},
+            "dispatcher_usage": {"since": window["since"]},
             "usage": window | {"overhead_ms": 15.0},
             "failures": which,
             "get_by_key": {"queue": "default", "key": "key/none", "tenant": ""},
@@ -242,5 +243,7 @@ class Stock:
             "end_tick": {"capacity": 70, "ttl": timedelta(minutes=2), "now": None, "offers": 0, "room": None},
             "record_times": {"kinds": ["echo"], "seconds": [0.5], "invocation": 60.0},
             "kind_times": {"kinds": ["echo"]},
+            "record_usage": dict.fromkeys(["memory_mb", "ran_ms", "waited_ms", "capacity", "chunk"], 1)
+            | {"mode": "minute", "scheduled": True, "cold": False},
         }
         return known.get(name, {})

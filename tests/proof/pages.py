@@ -153,6 +153,8 @@ PAGES = {
     "take_ahead": 400,
     "end_tick": 20,
     "record_times": 20,
+    "record_usage": 10,
+    "dispatcher_usage": 10,
     "kind_times": 10,
     "forget_times": 10,
     "withdraw": 800,

@@ -27,7 +27,7 @@ class EventBridge:
         self.url = f"http://{host}:{port}"
         # Another group for each test: a process remembers which alarms it has created.
         self.group = f"shop-{uuid4().hex}"
-        for name, value in {
+        self.variables = {
             "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
             "AWS_SECRET_ACCESS_KEY": "testing",
             "AWS_REGION": REGION,
@@ -37,7 +37,8 @@ class EventBridge:
             "MINUTEHAND_ALARM_GROUP": self.group,
             "MINUTEHAND_ALARM_TARGET": TARGET,
             "MINUTEHAND_ALARM_ROLE": ROLE,
-        }.items():
+        }
+        for name, value in self.variables.items():
             patch.setenv(name, value)
         self.client: Any = boto3.client("scheduler")
         self.client.create_schedule_group(Name=self.group)

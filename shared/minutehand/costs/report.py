@@ -7,14 +7,12 @@ The time of handlers costs the same on every service that runs them on Lambda.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from math import ceil
-from typing import Literal
 
+from minutehand.costs.dispatcher import DispatcherCost, DispatcherCosts, Mode
 from minutehand.costs.month import Month
 from minutehand.costs.prices import Prices
-from minutehand.queries.usage import FinishedWork, KindUsage
+from minutehand.queries.usage import DispatcherUsage, FinishedWork, KindUsage
 
-Mode = Literal["minute", "prompt", "sleep"]
 MODES: tuple[Mode, ...] = ("minute", "prompt", "sleep")
 
 
@@ -53,7 +51,7 @@ class Report:
     architecture: str
     jobs: int
     kinds: tuple[KindCost, ...]
-    wakes: float
+    dispatcher: DispatcherCost
     alternatives: tuple[Alternative, ...]
 
     @property
@@ -64,7 +62,7 @@ class Report:
     @property
     def total(self) -> float:
         """The dollars for the workers and for the dispatcher with its schedule."""
-        return self.work + self.wakes
+        return self.work + self.dispatcher.dollars
 
     @property
     def per_million(self) -> float | None:
@@ -82,11 +80,12 @@ class Costs:
     elapsed: float
     used: list[KindUsage]
     work: FinishedWork
+    by_dispatcher: list[DispatcherUsage]
 
     def report(self, mode: Mode) -> Report:
         """Return the report."""
         kinds = tuple(self._kind(each) for each in self.used)
-        others = (each for each in MODES if each != mode)
+        others = (self._mode(each, mode) for each in MODES if each != mode)
         return Report(
             month=str(self.month),
             until=min(self.work.now, self.month.until),
@@ -94,8 +93,8 @@ class Costs:
             architecture=self.architecture,
             jobs=self.work.jobs,
             kinds=kinds,
-            wakes=self._wakes(mode),
-            alternatives=(self._mode(mode), *map(self._mode, others), *self._services()),
+            dispatcher=self._dispatcher.recorded or self._dispatcher_in(mode),
+            alternatives=(self._mode(mode, mode), *others, *self._services()),
         )
 
     def _kind(self, used: KindUsage) -> KindCost:
@@ -114,6 +113,20 @@ class Costs:
     def _worker_dollars(self) -> float:
         return sum(self._kind(each).dollars for each in self.used)
 
+    def _worker_dollars_in(self, mode: Mode, own: Mode) -> float:
+        """Return what the workers cost in a mode: their jobs take as long, in fewer or more invocations."""
+        factor = self._invocations_in(mode) / self._invocations_in(own) if self.work.jobs else 1.0
+        added_ms = self._of("overhead_ms") + self._of("cold_share") * self._of("init_ms")
+        added = sum(
+            self.prices.run(each.invocations * added_ms, each.memory_mb, self.architecture)
+            + self.prices.requests(each.invocations)
+            for each in self.used
+        )
+        return self._worker_dollars + (factor - 1) * added
+
+    def _invocations_in(self, mode: Mode) -> float:
+        return self.work.prompt_invocations if mode == "prompt" else self.work.tick_invocations
+
     @property
     def _invocations(self) -> float:
         return sum(each.invocations for each in self.used)
@@ -122,38 +135,29 @@ class Costs:
     def _attempts(self) -> int:
         return sum(each.attempts for each in self.used)
 
-    def _mode(self, mode: Mode) -> Alternative:
-        idle_wakes = self._idle_wakes(mode, self.month.minutes)
+    @property
+    def _dispatcher(self) -> DispatcherCosts:
+        return DispatcherCosts(self.prices, self.architecture, self.by_dispatcher)
+
+    def _dispatcher_in(self, mode: Mode) -> DispatcherCost:
+        return self._dispatcher.estimated(mode, self.elapsed, self.work)
+
+    def _mode(self, mode: Mode, own: Mode) -> Alternative:
+        """Return what a mode costs; that of this installation as recorded."""
+        recorded = self._dispatcher.recorded if mode == own else None
+        idle = self._dispatcher.estimated(mode, self.month.minutes)
         return Alternative(
             name=f"minutehand, mode {mode}",
-            dollars=self._worker_dollars + self._wakes(mode),
-            idle=idle_wakes * self._tick,
-            database=self._database(mode, idle_wakes),
+            dollars=self._worker_dollars_in(mode, own) + (recorded or self._dispatcher_in(mode)).dollars,
+            idle=idle.dollars,
+            database=self._database(mode, idle.scheduled),
         )
 
-    def _wakes(self, mode: Mode) -> float:
-        """Return the dollars for the dispatcher so far in the month."""
-        ticks = self._idle_wakes(mode, self.elapsed)
-        if mode == "sleep":
-            # A minute with due jobs has one alarm.
-            ticks += self.work.minutes
-        waited = self.work.later_minutes * self._of("wait_seconds") * 1000 if mode == "prompt" else 0.0
-        return ticks * self._tick + self.prices.run(waited, self._of("tick_memory_mb"), self.architecture)
-
-    def _idle_wakes(self, mode: Mode, minutes: float) -> float:
-        return minutes / 60 / self._of("sweep_hours") if mode == "sleep" else minutes
-
-    @property
-    def _tick(self) -> float:
-        """The dollars for one tick with its schedule."""
-        run = self.prices.run(ceil(self._of("tick_ms")), self._of("tick_memory_mb"), self.architecture)
-        return self.prices("scheduler", "invocation") + self.prices.requests(1) + run
-
-    def _database(self, mode: Mode, wakes: float) -> float:
+    def _database(self, mode: Mode, ticks: float) -> float:
         awake = self.month.minutes * 60
         if mode == "sleep":
             each = self.prices("database", "resume_seconds") + self.prices("database", "pause_seconds")
-            awake = min(awake, wakes * each)
+            awake = min(awake, ticks * each)
         units = self.prices("database", "units")
         return awake / 3600 * units * self.prices("database", "unit_hour")
 

@@ -16,6 +16,7 @@ from minutehand.database import default_database
 from minutehand.errors import DatabaseError, MinutehandError
 from minutehand.events.hooks import call_with_figures
 from minutehand.fan_out import FanOut
+from minutehand.functions.dispatcher_usage import UsageRecorder
 from minutehand.invocations.forwarding import forward
 from minutehand.offer import withdraw
 from minutehand.queries.health import check_health
@@ -36,6 +37,7 @@ metrics = Metrics(
 )
 # Its connections are reused from tick to tick.
 invoker = LambdaInvoker()
+usage = UsageRecorder()
 
 
 @logger.inject_lambda_context
@@ -45,15 +47,30 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     An event with `check` makes no tick: it tests the connections to the database and every worker. One with `wake` is
     from a process that enqueued jobs, in the mode `prompt`, and one with `invitations` from a tick that forwarded them.
     """
+    began = monotonic()
     if event.get("check"):
         return check()
     if not sleeps():
-        return _handle(event, context)
+        return _recorded(event, context, began)
     # Imported only when used, for the sake of cold starts.
     from minutehand.waking.sleep import invocation
 
     with invocation(default_database(), ticks=True):
-        return _handle(event, context)
+        return _recorded(event, context, began)
+
+
+def _recorded(event: dict[str, Any], context: Any, began: float) -> dict[str, Any]:
+    """Handle an event, and record what that used."""
+    facts = _handle(event, context)
+    usage.record(
+        default_database(),
+        read_settings(),
+        scheduled="scheduled" in event,
+        memory_mb=int(context.memory_limit_in_mb),
+        began=began,
+        waited_ms=facts.get("wait_ms", 0),
+    )
+    return facts
 
 
 def _handle(event: dict[str, Any], context: Any) -> dict[str, Any]:

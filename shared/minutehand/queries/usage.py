@@ -1,9 +1,10 @@
-"""Usage: what the attempts and the jobs of a time window used, as far as they are still stored."""
+"""Usage: what attempts, jobs and the dispatcher used in a time, as far as it is still stored."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 from minutehand.database import Executor, sync_or_async
+from minutehand.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -20,17 +21,43 @@ class KindUsage:
 
 @dataclass(frozen=True)
 class FinishedWork:
-    """The jobs that finished after an attempt.
+    """The jobs that finished after an attempt, and what they need in each mode.
 
-    `hops` is the number of delays of a limited length that would have delayed them, `minutes` that of minutes in which
-    jobs became due, and `later_minutes` that of minutes in which jobs did that were enqueued for later.
+    `hops` is the number of delays of a limited length that would have delayed them. `alarms` is that of minutes in
+    which a tick finds some of them, and `tick_invocations` that of the workers' invocations if ticks offer them. In the
+    mode prompt these are `prompt_invocations`, and the dispatcher waits for `wait_seconds`; it is invoked for that
+    `woken` times.
     """
 
     now: datetime
     jobs: int
     hops: float
-    minutes: int
-    later_minutes: int
+    alarms: int
+    tick_invocations: float
+    prompt_invocations: float
+    wait_seconds: float
+    woken: int
+
+
+@dataclass(frozen=True)
+class DispatcherUsage:
+    """What the dispatcher used in a month, in a mode, as its invocations recorded it at their ends.
+
+    `scheduled` is the number of those that EventBridge Scheduler started, and `cold` of those in a new environment.
+    `waited_ms` is the part of `ran_ms` in which it waited for jobs. The first ended at `since`; the capacity and the
+    chunk are those of the latest.
+    """
+
+    mode: str
+    memory_mb: int
+    invocations: int
+    scheduled: int
+    cold: int
+    ran_ms: int
+    waited_ms: int
+    since: datetime
+    capacity: int
+    chunk: int
 
 
 @sync_or_async
@@ -48,8 +75,31 @@ async def usage(
 
 @sync_or_async
 async def finished_work(
-    executor: Executor, since: datetime, until: datetime, *, longest_delay: float
+    executor: Executor,
+    since: datetime,
+    until: datetime,
+    *,
+    longest_delay: float,
+    capacity: int = Settings.capacity,
+    chunk: int = Settings.chunk,
 ) -> FinishedWork:
-    """Return the jobs that finished in a window; a hop is at most `longest_delay` seconds."""
-    (record,) = await executor.run("finished_work", since=since, until=until, longest=longest_delay)
+    """Return the jobs that finished in a window.
+
+    A hop is at most `longest_delay` seconds; `capacity` and `chunk` are those of the dispatcher.
+    """
+    (record,) = await executor.run(
+        "finished_work",
+        since=since,
+        until=until,
+        longest=longest_delay,
+        capacity=capacity,
+        chunk=chunk,
+        together=Settings.jobs_per_invocation,
+    )
     return FinishedWork(**record)
+
+
+@sync_or_async
+async def dispatcher_usage(executor: Executor, since: datetime) -> list[DispatcherUsage]:
+    """Return what the dispatcher used in the month of a time, those of the mode with most invocations first."""
+    return [DispatcherUsage(**record) for record in await executor.run("dispatcher_usage", since=since)]

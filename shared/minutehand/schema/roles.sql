@@ -38,14 +38,14 @@ as $$
         ('worker operator tenant reader', 'execute', 'state busy busy_alike bounds_job control_states retry_holds group_state next_start expires_at batch_progress awaited_by', null),
         ('worker operator tenant', 'execute', 'copy_of save_schedule pause_schedule remove_schedule replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
-        ('operator tenant reader', 'select', 'attempts events uniques audit history history_counted unclaimed_offers', null),
+        ('operator tenant reader', 'select', 'attempts events uniques audit history history_counted unclaimed_offers dispatcher_usage', null),
         ('operator tenant reader', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen batches_in unfinished_in failed_in', null),
         ('operator tenant', 'execute', 'cancel_jobs request_cancellation promote_jobs reschedule_jobs retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads cancel_batch retry_batch check_change open_in record_audit unblock', null),
         ('reader', 'execute', 'permissions as_tenant current_tenant readers_tenant session_role refuse sentence too_large', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
         ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates breakers
-                              kind_times batch_checks predecessor_checks waits', null),
+                              kind_times batch_checks predecessor_checks waits dispatcher_usage', null),
         ('worker', 'select', 'settings', 'max_result priority_step'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
@@ -56,8 +56,8 @@ as $$
         ('worker', 'update', 'lanes', 'floor shared grouped mixed idle emptied'),
         ('worker', 'update', 'lane_changes', 'visible'),
         ('worker', 'update', 'positions', 'blocked'),
-        ('worker', 'update', 'dispatcher budgets take_locks waiting rates kind_times', null),
-        ('worker', 'insert', 'attempts lanes budgets watches kind_times', null),
+        ('worker', 'update', 'dispatcher budgets take_locks waiting rates kind_times dispatcher_usage', null),
+        ('worker', 'insert', 'attempts lanes budgets watches kind_times dispatcher_usage', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches check_predecessors prune_groups

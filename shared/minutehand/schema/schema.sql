@@ -2684,6 +2684,16 @@ CREATE FUNCTION minutehand.first_id(moment timestamp with time zone) RETURNS uui
     select encode(substr(int8send((extract(epoch from moment at time zone 'UTC') * 1000)::bigint << 16), 1, 6) || '\x70008000000000000000'::bytea, 'hex')::uuid
 $$;
 
+CREATE FUNCTION minutehand.first_later(ids uuid[], scope text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql
+    AS $$
+begin
+    return (select min(j.visible)
+              from minutehand.jobs_live j
+             where j.id = any (ids) and scope in ('', j.tenant) and j.visible > now() and coalesce(j.offered, j.claimed) is null);
+end
+$$;
+
 CREATE FUNCTION minutehand.first_of(every text, zone text, moment timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     AS $$
@@ -3755,6 +3765,7 @@ begin
             perform from minutehand.take_locks l order by l.number for no key update;
         end if;
         due := minutehand.due_of(ids, scope);
+        next := least(next, minutehand.first_later(ids, scope));
         chosen := minutehand.choose_now(due, capacity);
     exception
         when lock_not_available then due := ids;
@@ -3951,14 +3962,14 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker operator tenant reader', 'execute', 'state busy busy_alike bounds_job control_states retry_holds group_state next_start expires_at batch_progress awaited_by', null),
         ('worker operator tenant', 'execute', 'copy_of save_schedule pause_schedule remove_schedule replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
-        ('operator tenant reader', 'select', 'attempts events uniques audit history history_counted unclaimed_offers', null),
+        ('operator tenant reader', 'select', 'attempts events uniques audit history history_counted unclaimed_offers dispatcher_usage', null),
         ('operator tenant reader', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen batches_in unfinished_in failed_in', null),
         ('operator tenant', 'execute', 'cancel_jobs request_cancellation promote_jobs reschedule_jobs retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads cancel_batch retry_batch check_change open_in record_audit unblock', null),
         ('reader', 'execute', 'permissions as_tenant current_tenant readers_tenant session_role refuse sentence too_large', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
         ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates breakers
-                              kind_times batch_checks predecessor_checks waits', null),
+                              kind_times batch_checks predecessor_checks waits dispatcher_usage', null),
         ('worker', 'select', 'settings', 'max_result priority_step'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
@@ -3969,8 +3980,8 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'update', 'lanes', 'floor shared grouped mixed idle emptied'),
         ('worker', 'update', 'lane_changes', 'visible'),
         ('worker', 'update', 'positions', 'blocked'),
-        ('worker', 'update', 'dispatcher budgets take_locks waiting rates kind_times', null),
-        ('worker', 'insert', 'attempts lanes budgets watches kind_times', null),
+        ('worker', 'update', 'dispatcher budgets take_locks waiting rates kind_times dispatcher_usage', null),
+        ('worker', 'insert', 'attempts lanes budgets watches kind_times dispatcher_usage', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches check_predecessors prune_groups
@@ -6043,6 +6054,22 @@ CREATE TABLE minutehand.defaults (
     on_dead minutehand.on_dead
 );
 
+CREATE TABLE minutehand.dispatcher_usage (
+    month date NOT NULL,
+    mode text NOT NULL,
+    memory_mb integer NOT NULL,
+    invocations bigint NOT NULL,
+    scheduled bigint NOT NULL,
+    cold bigint NOT NULL,
+    ran_ms bigint NOT NULL,
+    waited_ms bigint NOT NULL,
+    since timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    capacity integer NOT NULL,
+    chunk integer NOT NULL,
+    CONSTRAINT dispatcher_usage_mode CHECK ((mode = ANY (ARRAY['minute'::text, 'prompt'::text, 'sleep'::text])))
+)
+WITH (fillfactor='50');
+
 CREATE TABLE minutehand.erased (
     what text NOT NULL,
     value minutehand.label NOT NULL,
@@ -6503,6 +6530,9 @@ ALTER TABLE ONLY minutehand.defaults
 ALTER TABLE ONLY minutehand.dispatcher
     ADD CONSTRAINT dispatcher_pkey PRIMARY KEY (one);
 
+ALTER TABLE ONLY minutehand.dispatcher_usage
+    ADD CONSTRAINT dispatcher_usage_pkey PRIMARY KEY (month, mode, memory_mb);
+
 ALTER TABLE ONLY minutehand.erased
     ADD CONSTRAINT erased_pkey PRIMARY KEY (what, value);
 
@@ -6631,6 +6661,8 @@ CREATE INDEX breakers_held ON minutehand.breakers USING btree (held_until) WHERE
 CREATE INDEX breakers_open ON minutehand.breakers USING btree (open_until) WHERE (open_until IS NOT NULL);
 
 CREATE INDEX controls_breakers ON minutehand.controls USING btree ("group") WHERE (break_after IS NOT NULL);
+
+CREATE INDEX controls_stopping ON minutehand.controls USING btree (until) WHERE (paused OR (max_running = 0));
 
 CREATE INDEX events_job ON ONLY minutehand.events USING btree (job, at);
 
@@ -7470,6 +7502,8 @@ GRANT ALL ON FUNCTION minutehand.first_id(moment timestamp with time zone) TO mi
 GRANT ALL ON FUNCTION minutehand.first_id(moment timestamp with time zone) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.first_id(moment timestamp with time zone) TO minutehand_tenant;
 
+REVOKE ALL ON FUNCTION minutehand.first_later(ids uuid[], scope text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.first_of(every text, zone text, moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.fitting(payload json) FROM PUBLIC;
@@ -7979,6 +8013,11 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE minutehand.controls TO minutehand_ope
 
 GRANT SELECT ON TABLE minutehand.defaults TO minutehand_reader;
 GRANT SELECT,INSERT,UPDATE ON TABLE minutehand.defaults TO minutehand_operator;
+
+GRANT SELECT ON TABLE minutehand.dispatcher_usage TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.dispatcher_usage TO minutehand_reader;
+GRANT SELECT ON TABLE minutehand.dispatcher_usage TO minutehand_tenant;
+GRANT SELECT,INSERT,UPDATE ON TABLE minutehand.dispatcher_usage TO minutehand_worker;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE minutehand.erased TO minutehand_operator;
 

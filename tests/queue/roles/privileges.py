@@ -18,7 +18,7 @@ WORKER = """
     expire extend finish fire fold_lanes free_keys make_days note_watch offer prune_firings prune_groups prune_rates
     raise_floor read_due_schedules reap release remove_lanes retain set_schedules_aside settle start_sweep
     start_tick note_alarm supersede sweep take withdraw begin_wait end_wait look forget_times kind_times record_times
-    take_ahead check_batches check_predecessors count_minutes prune_history prune_unclaimed
+    record_usage take_ahead check_batches check_predecessors count_minutes prune_history prune_unclaimed
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """
@@ -27,7 +27,7 @@ WORKER_AND_OPERATORS = """
     histogram list_controls list_holds list_batches list_enqueued list_firings list_jobs list_installed list_newer_jobs
     list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule replace_schedule_payload
     replay save_schedule stats today withdraw_ahead get_pause_of_everything
-    finished_work why_controls why_earliest why_failing why_group why_line why_pace why_served
+    finished_work dispatcher_usage why_controls why_earliest why_failing why_group why_line why_pace why_served
     why_awaited why_limited_line why_limited_next
     find_ids near_ids paused_due top_failing top_jobs
     list_installed_limits failing_kinds get_listed history_bound late_jobs newest_depths
@@ -48,7 +48,7 @@ OPERATOR = """
 # What an operator may read.
 READER = """
     as_tenant attention_dispatcher check_claim clock count_due count_finished count_jobs count_states
-    count_upcoming depths due_schedules durations encrypted_payloads ending_recurring examine_disk
+    count_upcoming depths dispatcher_usage due_schedules durations encrypted_payloads ending_recurring examine_disk
     examine_process examine_queue examine_roles examine_server examine_snapshots failed_of_batch
     failing_kinds failures failures_by_cause find_batches find_finished find_ids find_served finished_work
     first_visible get get_batches get_by_key get_keep_until_archived get_listed get_pause_of_everything

@@ -41,8 +41,9 @@ def cost(
 ) -> None:
     """Report what a month of work cost on AWS, and what it would have cost elsewhere.
 
-    Workers are computed from the history of attempts, as far as it is stored. The dispatcher, cold starts and the
-    other services are estimates with the figures in the table of prices.
+    Workers are computed from the history of attempts, as far as it is stored, and the dispatcher from what its
+    invocations recorded. Cold starts of workers, other modes and other services are estimates with the figures in the
+    table of prices.
 
     \b
     Examples:
@@ -83,12 +84,13 @@ def _put(found: Report, prices: Prices) -> None:
         ]
         put_table(["kind", "mb", "attempts", "invocations", "gb-s", "dollars"], rows)
         click.echo()
+    estimate = "" if found.dispatcher.recorded else " (estimate)"
     million = "" if found.per_million is None else _dollars(found.per_million)
     put_table(
         ["", "dollars"],
         [
             ["workers", _dollars(found.work)],
-            ["dispatcher and schedule (estimate)", _dollars(found.wakes)],
+            [f"dispatcher and schedule{estimate}", _dollars(found.dispatcher.dollars)],
             ["total", _dollars(found.total)],
             ["workers, per million jobs", million],
         ],

@@ -19,7 +19,7 @@ from minutehand.functions.api.schemas import cost as schemas
 from minutehand.functions.api.schemas.cost import CostFilter, cost_fields
 from minutehand.settings.table import MODE
 
-# For each of two statements: API Gateway waits for 30 seconds.
+# For each of three statements: API Gateway waits for 30 seconds.
 LIMIT = timedelta(seconds=10)
 TOO_LONG = ProblemType(503, "unavailable", "Reading the month takes too long")
 
@@ -31,8 +31,8 @@ def get_cost(filters: Annotated[CostFilter, Query()], database: ConnectedToAll) 
     """Report what a month of work cost on AWS in dollars, by kind, and what it would have cost elsewhere.
 
     It reads the month's attempts and finished jobs, which takes time in proportion to their number: if it takes too
-    long, run `minutehand cost`, which has no time limit. The dispatcher, cold starts, the other modes and the other
-    services are estimates with the figures of the table of prices.
+    long, run `minutehand cost`, which has no time limit. Cold starts of workers, the other modes and the other services
+    are estimates with the figures of the table of prices.
     """
     prices, mode = read_prices(), filters.mode or _mode()
     try:

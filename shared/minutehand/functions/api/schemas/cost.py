@@ -33,6 +33,16 @@ class KindCost(BaseModel):
     dollars: float
 
 
+class DispatcherCost(BaseModel):
+    """The dollars for the dispatcher and its schedules."""
+
+    recorded: bool = Field(description="false for an estimate, if no dispatcher ran on Lambda in this month")
+    invocations: float
+    scheduled: float = Field(description="invocations that EventBridge Scheduler started")
+    gb_seconds: float
+    dollars: float
+
+
 class Alternative(BaseModel):
     """What the same work would cost in a mode of minutehand or on another service; an estimate."""
 
@@ -61,7 +71,7 @@ class Cost(BaseModel):
     jobs: int
     kinds: list[KindCost]
     work: float = Field(description="the workers")
-    wakes: float = Field(description="the dispatcher with its schedule; an estimate")
+    dispatcher: DispatcherCost
     total: float
     per_million: float | None = Field(description="the workers, for a million jobs; null without jobs")
     alternatives: list[Alternative]
@@ -91,7 +101,13 @@ COST = {
         }
     ],
     "work": 0.44,
-    "wakes": 0.07,
+    "dispatcher": {
+        "recorded": True,
+        "invocations": 31500.0,
+        "scheduled": 31500.0,
+        "gb_seconds": 2400.0,
+        "dollars": 0.07,
+    },
     "total": 0.51,
     "per_million": 0.37,
     "alternatives": [

@@ -1,6 +1,7 @@
 """The next time at which the mode sleep needs a tick, with many lanes."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,7 @@ def test_nothing_is_needed_while_everything_is_paused(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("paused", [{"queue": "q2"}, {"queue": "q2", "kind": "echo"}, {"kind": "other"}])
-def test_next_need_passes_over_what_is_paused(queue: Queue, paused: dict[str, str]) -> None:
+def test_next_need_passes_over_what_is_paused(queue: Queue, paused: dict[str, Any]) -> None:
     queue.sql(LANES)
     queue.sql(JOBS)
     queue.sql("delete from minutehand.lane_changes")

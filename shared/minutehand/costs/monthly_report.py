@@ -2,9 +2,10 @@
 
 from datetime import datetime, timedelta
 
+from minutehand.costs.dispatcher import Mode
 from minutehand.costs.month import Month, month_of
 from minutehand.costs.prices import Prices
-from minutehand.costs.report import Costs, Mode, Report
+from minutehand.costs.report import Costs, Report
 from minutehand.database import Database
 from minutehand.errors import ConfigurationError
 from minutehand.queries.jobs import clock

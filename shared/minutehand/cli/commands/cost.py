@@ -8,10 +8,11 @@ import click
 
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import print_message, put_json, put_table
+from minutehand.costs.dispatcher import Mode
 from minutehand.costs.month import parse_month
 from minutehand.costs.monthly_report import report_month
 from minutehand.costs.prices import SHIPPED, Prices, read_prices
-from minutehand.costs.report import MODES, Mode, Report
+from minutehand.costs.report import MODES, Report
 
 
 @click.command()

@@ -5,10 +5,10 @@ from typing import Annotated, cast
 
 from fastapi import Query
 
+from minutehand.costs.dispatcher import Mode
 from minutehand.costs.month import parse_month
 from minutehand.costs.monthly_report import report_month
 from minutehand.costs.prices import read_prices
-from minutehand.costs.report import Mode
 from minutehand.database.driver_errors import was_canceled
 from minutehand.errors import BusyError, ConfigurationError, InvalidJobError
 from minutehand.functions.api.dependencies import ConnectedToAll, create_router

@@ -35,7 +35,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "lanes of due jobs": (QUEUES.replace("%s", "'-1 hour'"), IN_QUEUES.replace("%s", "'-1 hour'")),
     "schedules": (SCHEDULES,),
     "limits of groups": (LANE, JOBS, LIMITS),
-    "lanes beside a pause": (
+    "lanes while another queue is paused": (
         QUEUES.replace("%s", "'1 hour'"),
         IN_QUEUES.replace("'q' || n", "'q' || n % 1000").replace("%s", "'1 hour'"),
         PAUSE,

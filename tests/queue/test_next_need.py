@@ -49,7 +49,7 @@ def test_next_need_behind_lanes_without_jobs_is_not_late(queue: Queue) -> None:
     assert HOUR < found <= 2 * HOUR
 
 
-def test_nothing_is_needed_while_everything_is_paused(queue: Queue) -> None:
+def test_next_need_is_none_while_everything_is_paused(queue: Queue) -> None:
     queue.sql(LANES)
     queue.sql(JOBS)
     queue.sql("delete from minutehand.lane_changes")

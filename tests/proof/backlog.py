@@ -156,6 +156,7 @@ class Stock:
             "claim": lease | {"ids": list(self.offered), "acks": list(self.offered.values())},
             "count_due": {"now": None, "limit": 1000},
             "enqueue": job | {"kind": "echo", "payload": "1", "key": "key/77", "on_conflict": "replace"},
+            "enqueue_plain": job | {"kind": "echo", "payload": "1"},
             "enqueue_alike": {
                 "options": '{"kind": "echo"}',
                 "payloads": "[1]",

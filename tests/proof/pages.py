@@ -28,6 +28,7 @@ PAGES = {
     "enqueue": 150,
     "enqueue_alike": 150,
     "enqueue_incoming": 50,
+    "enqueue_plain": 150,
     "examine_disk": 20,
     "examine_process": 0,
     "examine_roles": 900,

@@ -71,7 +71,7 @@ def test_hot_statements_are_prepared_once(db: Database, wire: Wire) -> None:
         (job,) = take(db, "default", 1, LEASE, GRACE)
         assert finish(job, Done()).ending == "done"
 
-    hot = ("enqueue", "take", "finish")
+    hot = ("enqueue_plain", "take", "finish")
     assert sorted(named(wire)) == sorted(statement(name).partition("\n")[0] for name in hot)
 
 
@@ -142,7 +142,7 @@ def test_statement_that_a_value_fails_stays_prepared(db: Database, wire: Wire) -
     enqueue_often(db)
     wrong = dict.fromkeys(JOB_OPTIONS.split()) | {"kind": "not a kind", "payload": "1", "key": None}
     with pytest.raises(MinutehandError):
-        db.run("enqueue", **wrong, on_conflict="replace")
+        db.run("enqueue_plain", **wrong)
     enqueue_often(db)
     sent = len(wire.statements)
     enqueue_often(db)

@@ -71,11 +71,11 @@ def rows(queue: Queue, made: list[Enqueued | Rejected]) -> list[dict[str, Any]]:
     return [found.pop(each.id) | {"id": None} for each in made if isinstance(each, Enqueued)]
 
 
-@pytest.mark.fault("functions/alike", "job.awaited := false", "job.awaited := true")
+@pytest.mark.fault("functions/plain", r"\(timeout, d.timeout, q.timeout\)", "(timeout, q.timeout)")
 @examples(15, 200)
 @given(jobs=st.lists(JOBS, min_size=2, max_size=6))
 def test_alike_jobs_are_written_as_single_ones(direct_queue: Queue, jobs: list[NewJob]) -> None:
-    """A bulk of one job uses COPY and enqueue_all, a single job is inserted as one row."""
+    """A bulk of one job uses COPY and enqueue_all, a single job has a statement of its own."""
     direct_queue.sql(
         """insert into minutehand.defaults (kind, queue, priority, max_attempts, timeout)
            values ('with_defaults', 'with_defaults', 1, 2, '3 s') on conflict do nothing"""
@@ -160,13 +160,19 @@ ONE = (
 )
 
 
-@pytest.mark.fault("functions/alike", r"greatest\(offsets\[1\], 0\)", "offsets[1]")
+@pytest.mark.fault("functions/alike", r"\* greatest\(p.place, 0\)", "* p.place")
+@pytest.mark.fault("functions/plain", r"greatest\((coalesce\(run_at.*?\)), moment\)", r"\1")
 def test_login_cannot_enqueue_into_the_past(login: Login, queue: Queue) -> None:
     """A job of the past would run before all others."""
     query(login("enqueuer"), ONE.format('{"kind": "echo"}', "[1]", -2_000_000_000, "null", "null"))
     query(
         login("enqueuer"),
         ONE.format('{"kind": "echo"}', "[1]", 0, "array['2000-01-01'::timestamptz]", "null"),
+    )
+
+    query(
+        login("enqueuer"),
+        "select minutehand.enqueue_plain(gen_random_uuid(), 'echo', run_at => '2000-01-01')",
     )
 
     assert queue.sql("select id from minutehand.jobs where visible < enqueued or run_at < enqueued") == []
@@ -211,7 +217,7 @@ def test_tenant_role_cannot_enqueue_without_a_tenant(login: Login, queue: Queue,
         query(login("tenant"), text)
 
 
-@pytest.mark.fault("functions/alike", r"nullif\(session_tenant, ''\), requested", "requested")
+@pytest.mark.fault("functions/alike", "return session_tenant", "return coalesce(requested, '')")
 def test_tenant_owns_the_jobs_that_it_enqueues(login: Login, queue: Queue) -> None:
     query_as(login("tenant"), "a", FOR_NONE)
 

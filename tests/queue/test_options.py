@@ -11,6 +11,7 @@ from minutehand import Job, NewJob, Retry
 from minutehand.batches import open_batch
 from minutehand.finish import finish
 from minutehand.maintenance import run_maintenance
+from minutehand.model.keyed import KEYED
 from minutehand.model.outcome import Done, Failed
 from tests.queue.stage import GRACE, LEASE, LONG, Queue
 
@@ -110,6 +111,7 @@ def check_personal(queue: Queue) -> None:
 
 def check_tenant(queue: Queue) -> None:
     assert queue.enqueue(key="a", tenant="acme") != queue.enqueue(key="a", tenant="other")
+    assert queue.row(queue.enqueue(tenant="acme")).tenant == "acme"
 
 
 def check_on_conflict(queue: Queue) -> None:
@@ -207,11 +209,21 @@ OPTIONS: dict[str, Callable[[Queue], None]] = {
 }
 
 
+# Another statement enqueues jobs with these.
+OF_KEYED = (*KEYED, "on_conflict")
+
+
 def test_every_option_has_a_test() -> None:
     assert list(OPTIONS) == [field.name for field in fields(NewJob)]
 
 
-@pytest.mark.parametrize("option", OPTIONS)
-@pytest.mark.fault("enqueue", r"%\((?!on_conflict)\w+\)s", "null")
+@pytest.mark.parametrize("option", [option for option in OPTIONS if option not in OF_KEYED])
+@pytest.mark.fault("enqueue_plain", r"%\(\w+\)s", "null")
 def test_each_option_has_its_effect(queue: Queue, option: str) -> None:
+    OPTIONS[option](queue)
+
+
+@pytest.mark.parametrize("option", OF_KEYED)
+@pytest.mark.fault("enqueue", r"%\((?!on_conflict)\w+\)s", "null")
+def test_each_option_of_keyed_jobs_has_its_effect(queue: Queue, option: str) -> None:
     OPTIONS[option](queue)

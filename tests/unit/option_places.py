@@ -20,6 +20,10 @@ LIBRARY = "shared/minutehand"
 STORED = {name for name, option in OPTIONS.items() if option.stored}
 # A job of a batch, or after others, has no key and no recurrence.
 KEYED = STORED - {"batch", "after", "after_failure"}
+# Of jobs that no other job matters to.
+PLAIN = STORED - {"key", "every", "zone", "after", "after_failure"}
+# Of each job of a bulk.
+OWN = {"payload", "run_at", "batch"}
 # A conflicting job has these values already.
 REPLACED = KEYED - {"queue", "key", "tenant"}
 # Options of `minutehand enqueue` that have another name there.
@@ -60,6 +64,7 @@ def places() -> Iterator[Place]:
     yield from _tables()
     yield from _enqueue(declared)
     yield from _put_all()
+    yield from _plain()
     yield from _alike()
     yield from _copies()
     yield from _loads()
@@ -97,16 +102,28 @@ def _put_all() -> Iterator[Place]:
     yield Place(file, "put_all, the new values compared", names(new, r"\bexcluded\.(\w+)"), REPLACED)
 
 
+def _plain() -> Iterator[Place]:
+    file, body = f"{LIBRARY}/schema/functions/plain.sql", function("plain", "enqueue_plain")
+    insert, select = between(body, "jobs_live\n", "\n      from").split(")\n    select ")
+    call = between(function("enqueue", "enqueue"), "enqueue_plain(", ");")
+    flow = f"{LIBRARY}/sql/flow/enqueue_plain.sql"
+    arguments = names(text(flow), r"\b(\w+)\"? => %\(\1\)s")
+    yield Place(file, "the parameters of enqueue_plain", names(body.partition("returns")[0]), PLAIN)
+    yield Place(file, "enqueue_plain, the inserted columns", names(insert), PLAIN)
+    # The time and the tenant are computed.
+    yield Place(file, "enqueue_plain, the selected columns", names(select), PLAIN - {"run_at", "tenant"})
+    yield Place(f"{LIBRARY}/schema/functions/enqueue.sql", "the call of enqueue_plain", names(call), PLAIN)
+    yield Place(flow, "the arguments", arguments, PLAIN)
+
+
 def _alike() -> Iterator[Place]:
     file, body = f"{LIBRARY}/schema/functions/alike.sql", function("alike", "enqueue_alike")
-    insert, select = between(body, "jobs_live\n", "\n          from").split(")\n        select ")
+    insert, select = between(body, "jobs_live\n", "\n      from").split(")\n    select ")
     defaults = between(body, "into job.", "from minutehand.settings")
     assigned = names(body, r"\bjob\.(\w+) :=") | names(f"job.{defaults}", r"\bjob\.(\w+)")
-    # Jobs with one of these are not alike.
-    plain = STORED - {"key", "every", "zone", "after", "after_failure"}
-    yield Place(file, "enqueue_alike, the assignments to `job`", assigned, plain)
-    yield Place(file, "enqueue_alike, the inserted columns", names(insert), plain)
-    yield Place(file, "enqueue_alike, the selected columns", names(select), plain)
+    yield Place(file, "enqueue_alike, the assignments to `job`", assigned, PLAIN - OWN)
+    yield Place(file, "enqueue_alike, the inserted columns", names(insert), PLAIN)
+    yield Place(file, "enqueue_alike, the selected columns", names(select), PLAIN)
 
 
 def _copies() -> Iterator[Place]:

@@ -30,7 +30,18 @@ AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 
 # The statements that run once per job or more often, and whose plans are the same for all parameters.
 PREPARED = frozenset(
-    {"check_claim", "claim", "count_due", "enqueue", "extend", "finish", "release", "take", "take_ahead"}
+    {
+        "check_claim",
+        "claim",
+        "count_due",
+        "enqueue",
+        "enqueue_plain",
+        "extend",
+        "finish",
+        "release",
+        "take",
+        "take_ahead",
+    }
 )
 # How often a statement runs before it is prepared, which takes one more round trip; a cold start prepares nothing.
 USES = 5

@@ -13,7 +13,7 @@ from minutehand.enqueuing.preparation import prepare_all
 from minutehand.errors import InvalidJobError, KeyTakenError
 from minutehand.events import emit
 from minutehand.events.publish import publish
-from minutehand.model.alike import ON_CONFLICT, Group, Part, grouped
+from minutehand.model.alike import ACCEPTED, Group, Part, grouped
 from minutehand.model.enqueued import Enqueued, Rejected
 from minutehand.model.event import Event
 from minutehand.model.new_job import NewJob, OnConflict
@@ -68,7 +68,7 @@ async def _write(
 ) -> Iterable[Enqueued]:
     """Write a chunk in one transaction: jobs that are alike by a statement for each part, others with COPY."""
     # COPY decides on a single job, so that a statement of many jobs need not accept all that enqueue accepts.
-    alike = len(jobs) > 1 and on_conflict in ON_CONFLICT and not encrypts()
+    alike = len(jobs) > 1 and on_conflict in ACCEPTED and not encrypts()
     groups = grouped(jobs) if alike else None
     async with waking.transaction(executor):
         results = await (

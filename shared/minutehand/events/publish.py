@@ -15,6 +15,11 @@ from minutehand.settings.table import EVENTS
 BUFFER_SECONDS = 1.0
 
 
+def has_listeners() -> bool:
+    """Return whether a hook or a sink of this process gets events."""
+    return bool(_deliveries()) or hooks.has_hooks()
+
+
 @sync_or_async
 async def publish(executor: Executor, events: Iterable[Event]) -> None:
     """Publish events: to the events table in the open transaction, to hooks and other sinks after its commit.
@@ -22,7 +27,7 @@ async def publish(executor: Executor, events: Iterable[Event]) -> None:
     In a transaction of yours whose commit is not visible here, only the events table gets them. Without hooks and
     sinks, `events` is not even iterated. Failures never reach the caller.
     """
-    if not _deliveries() and not hooks.has_hooks():
+    if not has_listeners():
         return
     tenant = executor.tenant
     batch = [event if event.tenant or not tenant else replace(event, tenant=tenant) for event in events]

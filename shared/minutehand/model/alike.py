@@ -10,22 +10,10 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from minutehand.errors import InvalidJobError
+from minutehand.model.keyed import KEYED, ON_CONFLICT
 from minutehand.model.new_job import OPTIONS, NewJob, check_time, options_json
 from minutehand.model.payload import encode
 
-# Options by which a job is compared with others, or that only Python can evaluate.
-KEYED = (
-    "key",
-    "every",
-    "zone",
-    "unique_while",
-    "unique_for",
-    "debounce",
-    "debounce_max",
-    "throttle",
-    "after",
-    "after_failure",
-)
 SHARED = tuple(name for name in OPTIONS if name not in (*KEYED, "payload", "run_at", "delay", "on_conflict"))
 # One statement is bounded in rows, and in characters of payloads.
 MOST_ROWS = 1000
@@ -37,7 +25,8 @@ FEWEST_ROWS = 20
 OWN = frozenset({"payload", "run_at", "delay"})
 # Equal values of these may differ in JSON, as 1 and True do.
 IDENTIFIED = ("priority", "max_attempts", "personal", "retry", "on_dead")
-ON_CONFLICT = (None, "replace", "ignore", "raise", "merge")
+# None is that of the bulk.
+ACCEPTED = {None, *ON_CONFLICT}
 MICROSECOND = timedelta(microseconds=1)
 Options = dict[str, Any]
 Value = TypeVar("Value")
@@ -142,7 +131,7 @@ class _Groups:
         on_conflict = given.get("on_conflict")
         group = next((group for known, group in self._found if _are_same(known, given)), None)
         if group is None:
-            if not given.keys().isdisjoint(KEYED) or on_conflict not in ON_CONFLICT:
+            if not given.keys().isdisjoint(KEYED) or on_conflict not in ACCEPTED:
                 return False
             if len(self._found) > self._most:
                 return False

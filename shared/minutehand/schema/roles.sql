@@ -30,8 +30,8 @@ as $$
       from (values
         ('enqueuer worker operator tenant reader migrator', 'select', 'migrations schema_files', null),
         ('enqueuer worker operator tenant', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence key_of
-                                                        enqueue enqueue_all enqueue_alike enqueue_incoming open_batch close_batch callbacks_of
-                                                        keep_events too_large uuid7 is_headers is_retry is_on_dead is_plain offer_now withdraw_now', null),
+                                                        enqueue enqueue_all enqueue_alike enqueue_incoming enqueue_plain open_batch close_batch callbacks_of
+                                                        keep_events too_large uuid7 is_headers is_retry is_on_dead offer_now withdraw_now', null),
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant reader', 'select', 'jobs jobs_live batches controls schedules firings', null),

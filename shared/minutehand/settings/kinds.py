@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from minutehand.errors import ConfigurationError
 
@@ -10,6 +10,15 @@ Value = TypeVar("Value")
 
 FLAGS = {"1": True, "true": True, "0": False, "false": False}
 MASK = "********"
+# What `os.environ` wraps: the variables by their encoded names, for as long as the process lives. `os.environ` itself
+# raises and catches an error for each variable that is not set, and an enqueue reads nine settings, nearly all of which
+# are not.
+STORED: Mapping[Any, Any] = vars(os.environ)["_data"]
+
+
+def stored_name(name: str) -> Any:
+    """Return the name of a variable as a key of STORED."""
+    return os.environ.encodekey(name)
 
 
 class Kind(NamedTuple, Generic[Value]):
@@ -42,6 +51,7 @@ class Setting(Generic[Value]):
         """Declare the setting and read nothing; `mask` returns what may be shown of a secret value."""
         self.name, self.kind, self.default = name, kind, default
         self.description, self.read_by, self.mask = description, read_by, mask
+        self._stored_name = stored_name(name)
 
     @property
     def is_secret(self) -> bool:
@@ -58,7 +68,8 @@ class Setting(Generic[Value]):
 
     def read(self, environment: Mapping[str, str] = os.environ) -> Value:
         """Return the value or the default; raise ConfigurationError for an invalid value."""
-        # Not by `text`: an enqueue reads ten settings, nearly all of which are unset.
+        if environment is os.environ and self._stored_name not in STORED:
+            return self.default
         if not (text := environment.get(self.name)):
             return self.default
         try:

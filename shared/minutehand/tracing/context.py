@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from minutehand.settings.kinds import STORED, stored_name
+
 if TYPE_CHECKING:
     from minutehand.model.new_job import NewJob
 
@@ -22,6 +24,7 @@ LONGEST_BAGGAGE = 2048
 MAX_HEADER_BYTES = 8192
 
 _PARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+_VARIABLE = stored_name("_X_AMZN_TRACE_ID")
 _TEXT = re.compile(r"[\x20-\x7e]*")
 _XRAY = re.compile(
     r"Root=1-(?P<time>[0-9a-f]{8})-(?P<unique>[0-9a-f]{24});Parent=(?P<parent>[0-9a-f]{16})(?:;Sampled=(?P<sampled>[01]))?"
@@ -85,6 +88,8 @@ def _known() -> TraceContext | None:
 
 def of_invocation() -> TraceContext:
     """Return the context of the Lambda invocation."""
+    if _VARIABLE not in STORED:
+        return _EMPTY
     parent = xray_parent(os.environ.get("_X_AMZN_TRACE_ID", ""))
     return TraceContext(parent) if parent else _EMPTY
 

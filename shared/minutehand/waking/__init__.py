@@ -19,6 +19,11 @@ from minutehand.waking.mode import Wake
 MOST_OPEN = 1000
 
 
+def is_off() -> bool:
+    """Whether the mode does nothing about an enqueue."""
+    return _mode() is None
+
+
 def transaction(executor: Executor) -> AbstractAsyncContextManager[None]:
     """Open a transaction for an enqueue and its `wake`, if the mode acts before the commit."""
     mode = _mode()

@@ -1,13 +1,10 @@
 """What Python does for a job: a bounded number of calls, however many jobs a chunk has, and no garbage in cycles."""
 
 import gc
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from threading import Event as Flag
-from types import FrameType
-from typing import Any
 from weakref import ref
 
 import pytest
@@ -17,6 +14,7 @@ from minutehand.database.preparing import USES
 from minutehand.handlers import HandlerTable
 from minutehand.model.event import Event, Hook, ignore
 from minutehand.work import work
+from tests.queue.calls import count_calls
 from tests.queue.stage import Queue
 
 # Calls for each job of a chunk of 100, from its row to its outcome. An attempt of a job that runs alone takes more,
@@ -34,23 +32,6 @@ def long_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine writes no group before its chunk ends, and hooks of other tests are not called."""
     monkeypatch.setattr("minutehand.attempts.group.SECONDS", 60.0)
     monkeypatch.setattr("minutehand.events.hooks._hooks", {})
-
-
-def count_calls(call: Callable[[], Any]) -> Counter[str]:
-    """Call a function, and count the calls of Python functions of this thread by their names."""
-    calls = Counter[str]()
-
-    def count(frame: FrameType, event: str, _argument: object) -> None:
-        if event == "call":
-            calls[frame.f_code.co_qualname] += 1
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        call()
-    finally:
-        sys.setprofile(before)
-    return calls
 
 
 def calls_of_chunk(queue: Queue, jobs: int, hook: Hook = ignore) -> Counter[str]:

@@ -36,6 +36,7 @@ REVIEWED_FUNCTIONS = {
     "enqueue_all",
     "enqueue_alike",
     "enqueue_incoming",
+    "enqueue_plain",
     "fire_now",
     "group_state",
     "keep_events",
@@ -103,6 +104,7 @@ FORGED: list[str] = [
     """select minutehand.enqueue_alike(
            json_populate_record(null::minutehand.new_jobs, '{{"kind": "echo", "tenant": "b"}}'), '[1]', '{{0}}',
            array[gen_random_uuid()])""",
+    "select minutehand.enqueue_plain(gen_random_uuid(), 'echo', tenant => 'b')",
     "insert into minutehand.new_jobs (load, ordinal, kind, tenant) values (gen_random_uuid(), 1, 'echo', 'b')",
 ]
 
@@ -163,7 +165,15 @@ def test_tenant_sees_no_callback_of_others(tenant: Database, queue: Queue) -> No
 
 
 # An enqueuer may name any tenant in these.
-ENQUEUER_MAY = ("keep_events(", "enqueue(", "enqueue_alike(", "open_batch(", "close_batch(", "offer_now(")
+ENQUEUER_MAY = (
+    "keep_events(",
+    "enqueue(",
+    "enqueue_alike(",
+    "enqueue_plain(",
+    "open_batch(",
+    "close_batch(",
+    "offer_now(",
+)
 CASES = [
     (text, role)
     for text in FORGED

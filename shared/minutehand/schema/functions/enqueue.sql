@@ -76,6 +76,15 @@ as $$
 declare
     item minutehand.new_jobs;
 begin
+    if num_nonnulls(key, every, zone, unique_while, unique_for, debounce, debounce_max, throttle, after, after_failure) = 0
+       and on_conflict in ('replace', 'ignore', 'raise', 'merge') then
+        id := coalesce(as_id, minutehand.uuid7());
+        visible := minutehand.enqueue_plain(id, kind, payload, queue, "group", run_at, delay, priority, max_attempts, retry, timeout,
+                                            headers, personal, tenant, expires, on_dead, batch);
+        outcome := 'created';
+        return next;
+        return;
+    end if;
     item.ordinal := 1;
     item.kind := enqueue.kind;
     item.payload := enqueue.payload;
@@ -104,16 +113,6 @@ begin
     item.after := enqueue.after;
     item.after_failure := enqueue.after_failure;
     item.id := enqueue.as_id;
-    if minutehand.is_plain(item) and enqueue.on_conflict in ('replace', 'ignore', 'raise', 'merge') then
-        id := coalesce(as_id, minutehand.uuid7());
-        visible := minutehand.enqueue_alike(item, json_build_array(payload), '{0}', array[id],
-                                            case when run_at is not null then array[run_at] end,
-                                            case when delay is not null then array[delay] end);
-        visible := greatest(coalesce(enqueue.run_at, visible + enqueue.delay, visible), visible);
-        outcome := 'created';
-        return next;
-        return;
-    end if;
     return query
     select e.id, e.outcome, e.visible from minutehand.enqueue_all(array[item], enqueue.on_conflict) e;
 end

@@ -73,8 +73,14 @@ class Queue:
     def enqueue(self, kind: str = "echo", payload: object = None, **options: Any) -> UUID:
         return enqueue(kind, payload, connection=self.database, **options).id
 
-    def take(self, limit: int = 1, queue: str = "default", database: Database | None = None) -> list[Job]:
-        return take(database or self.database, queue, limit, LEASE, GRACE)
+    def take(
+        self,
+        limit: int = 1,
+        queue: str = "default",
+        database: Database | None = None,
+        now: datetime | None = None,
+    ) -> list[Job]:
+        return take(database or self.database, queue, limit, LEASE, GRACE, now)
 
     def offer(
         self, capacity: int = 100, database: Database | None = None, now: datetime | None = None

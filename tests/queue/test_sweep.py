@@ -150,10 +150,11 @@ def test_takers_sweep_a_lane_once_a_second(scanned: Queue) -> None:
     fill(scanned, 10 * SWEEP)
     pause_kind(scanned)
     positions = "select visible, id, swept, xmin::text from minutehand.positions"
-    scanned.take(1, "mail")
+    (clock,) = scanned.sql("select clock_timestamp() as now")
+    scanned.take(1, "mail", **clock)
     first = scanned.sql(positions)
     for _ in range(5):
-        scanned.take(1, "mail")
+        scanned.take(1, "mail", **clock)
 
     assert len(first) == 1
     assert scanned.sql(positions) == first

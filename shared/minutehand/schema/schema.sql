@@ -3501,8 +3501,18 @@ declare
         when 'minutehand_operator' then $rule$(select minutehand.current_tenant()) in ('', tenant)$rule$
         when 'minutehand_reader' then $rule$(select minutehand.readers_tenant()) in ('', tenant)$rule$
         when 'minutehand_tenant' then $rule$tenant = (select minutehand.current_tenant()) and tenant <> ''$rule$ end;
+    -- For a table of no tenant, of which the sessions of a tenant see no row.
+    untenanted text := case role
+        when 'minutehand_worker' then 'true'
+        when 'minutehand_operator' then $rule$(select minutehand.current_tenant()) = ''$rule$
+        when 'minutehand_reader' then $rule$(select minutehand.readers_tenant()) = ''$rule$
+        when 'minutehand_tenant' then 'false' end;
     closed regclass;
 begin
+    if untenanted is not null
+       and not exists (select from pg_policy p where p.polrelid = 'minutehand.dispatcher_usage'::regclass and p.polname = role) then
+        execute format('create policy %I on minutehand.dispatcher_usage to %I using (%s)', role, role, untenanted);
+    end if;
     for closed in
         select t from minutehand.tenants_tables() t join pg_class c on c.oid = t
          where rule is not null and c.relname !~ '_[0-9]{8}$'
@@ -6844,6 +6854,8 @@ ALTER TABLE minutehand.breakers ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE minutehand.controls ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE minutehand.dispatcher_usage ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE minutehand.events ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE minutehand.events_default ENABLE ROW LEVEL SECURITY;
@@ -6875,6 +6887,8 @@ CREATE POLICY minutehand_operator ON minutehand.blocked_groups TO minutehand_ope
 CREATE POLICY minutehand_operator ON minutehand.breakers TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
 CREATE POLICY minutehand_operator ON minutehand.controls TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_operator ON minutehand.dispatcher_usage TO minutehand_operator USING ((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text));
 
 CREATE POLICY minutehand_operator ON minutehand.events TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
@@ -6914,6 +6928,8 @@ CREATE POLICY minutehand_reader ON minutehand.breakers TO minutehand_reader USIN
 
 CREATE POLICY minutehand_reader ON minutehand.controls TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
 
+CREATE POLICY minutehand_reader ON minutehand.dispatcher_usage TO minutehand_reader USING ((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text));
+
 CREATE POLICY minutehand_reader ON minutehand.events TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
 
 CREATE POLICY minutehand_reader ON minutehand.events_default TO minutehand_reader USING (((( SELECT minutehand.readers_tenant() AS readers_tenant) = ''::text) OR (( SELECT minutehand.readers_tenant() AS readers_tenant) = (tenant)::text)));
@@ -6952,6 +6968,8 @@ CREATE POLICY minutehand_tenant ON minutehand.breakers TO minutehand_tenant USIN
 
 CREATE POLICY minutehand_tenant ON minutehand.controls TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
+CREATE POLICY minutehand_tenant ON minutehand.dispatcher_usage TO minutehand_tenant USING (false);
+
 CREATE POLICY minutehand_tenant ON minutehand.events TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
 CREATE POLICY minutehand_tenant ON minutehand.events_default TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
@@ -6989,6 +7007,8 @@ CREATE POLICY minutehand_worker ON minutehand.blocked_groups TO minutehand_worke
 CREATE POLICY minutehand_worker ON minutehand.breakers TO minutehand_worker USING (true);
 
 CREATE POLICY minutehand_worker ON minutehand.controls TO minutehand_worker USING (true);
+
+CREATE POLICY minutehand_worker ON minutehand.dispatcher_usage TO minutehand_worker USING (true);
 
 CREATE POLICY minutehand_worker ON minutehand.events TO minutehand_worker USING (true);
 

@@ -71,6 +71,17 @@ def test_tenant_sees_only_its_own_rows_of_each_table(
         assert query(own, seen) == [("b",)]
 
 
+@pytest.mark.parametrize("role", ["tenant", "operator", "reader"])
+def test_tenant_does_not_see_what_the_dispatcher_used(login: Login, queue: Queue, role: str) -> None:
+    queue.sql(
+        "insert into minutehand.dispatcher_usage values ('2026-01-01', 'minute', 256, 1, 1, 1, 1, 0, now(), 1, 1)"
+    )
+    session, seen = login(role), "select invocations from minutehand.dispatcher_usage"
+
+    assert query_as(session, "a", seen) == []
+    assert query(session, seen) == ([] if role == "tenant" else [(1,)])
+
+
 def test_each_table_has_tenant_policies_or_no_grants(queue: Queue) -> None:
     """A new table has a tenant column and policies, or tenants have no privileges on it."""
     tables = queue.sql(

@@ -21,3 +21,6 @@ create table minutehand.dispatcher_usage (
     chunk       integer not null,
     primary key (month, mode, memory_mb)
 ) with (fillfactor = 50);
+
+-- Policies are in roles.sql.
+alter table minutehand.dispatcher_usage enable row level security;

@@ -128,7 +128,8 @@ def time_limit(seconds: float) -> Iterator[None]:
 
     before = signal.signal(signal.SIGALRM, ring)
     try:
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
+        # Again each second: Python discards what is raised while an object is freed.
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001), 1)
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

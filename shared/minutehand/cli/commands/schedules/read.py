@@ -40,7 +40,7 @@ HEADERS: list[str | Column] = [
 @tenant_option
 @connection_options
 def ls(source: str | None, form: str) -> None:
-    """List schedules by name, each with its latest failure to fire if it did not fire since."""
+    """List schedules by name, with the errors of those that failed to fire."""
     with open_database() as database:
         found = all_pages(partial(library.list_schedules, database, source))
         if form == "json":

@@ -14,7 +14,7 @@ insert into minutehand.attempts (job, attempt, started, ended, queue, kind, outc
 values (minutehand.uuid7(), 1, %s, %s, 'default', %s, %s, 'worker', %s, %s)
 """
 DAY = "2020-02-01T00:00:"
-NO_OVERHEAD = "[functions]\noverhead_ms = 0\ncold_share = 0\n"
+NO_OVERHEAD = "[functions]\ncold_share = 0\n[minute]\noverhead_ms = 0\n[sleep]\noverhead_ms = 0\n"
 
 
 @pytest.fixture
@@ -94,18 +94,20 @@ def test_overhead_and_cold_starts_are_added_to_each_invocation(cost, attempt):
     attempt(0, 1, "a")
     attempt(2, 3, "b")
 
-    (mail,) = cost(prices="[functions]\noverhead_ms = 10\ncold_share = 0.5\ninit_ms = 300\n")["kinds"]
+    (mail,) = cost(prices="[functions]\ncold_share = 0.5\ninit_ms = 300\n[minute]\noverhead_ms = 10\n")[
+        "kinds"
+    ]
 
     assert mail["gb_seconds"] == pytest.approx(2 * (1.010 + 0.5 * 0.3))
 
 
 def test_idle_month_costs_the_dispatcher_in_each_mode(cost):
     found = {each["name"]: each for each in cost()["alternatives"]}
-    tick = 1e-6 + 0.2e-6 + 0.15 * 0.5 * 1.33334e-5
+    tick, alarm = (1.2e-6 + seconds * 0.5 * 1.33334e-5 for seconds in (0.15, 0.2))
 
     assert found["minutehand, mode minute"]["idle"] == pytest.approx(29 * 1440 * tick)
     assert found["minutehand, mode minute"]["dollars"] == pytest.approx(29 * 1440 * tick)
-    assert found["minutehand, mode sleep"]["idle"] == pytest.approx(29 * 4 * tick)
+    assert found["minutehand, mode sleep"]["idle"] == pytest.approx(29 * 4 * alarm)
     assert found["minutehand, mode minute"]["database"] == pytest.approx(29 * 24 * 0.06)
     assert found["minutehand, mode sleep"]["database"] == pytest.approx(29 * 4 * 315 / 3600 * 0.06)
     assert found["SQS and Lambda"]["idle"] == pytest.approx(0.2628)
@@ -123,8 +125,10 @@ def test_dispatcher_costs_what_its_invocations_recorded(cost, direct_database):
             """insert into minutehand.dispatcher_usage
                values ('2020-02-01', 'prompt', 1024, 10, 8, 1, 5000, 3000, '2020-02-01', 50, 1)"""
         )
-    found = cost("--mode", "prompt", prices="[functions]\ntick_overhead_ms = 10\ninit_ms = 400\n")
-    second, tick = 1.33334e-5, 1.2e-6 + 0.21 * 1.33334e-5
+    modes = "[prompt]\ntick_overhead_ms = 10\ntick_ms = 50\n[sleep]\ntick_overhead_ms = 20\ntick_ms = 90\n"
+    found = cost("--mode", "prompt", prices=f"[functions]\ninit_ms = 400\n{modes}")
+    # The recorded tick of 200 ms, what ticks of the mode sleep take longer, and their overhead.
+    second, tick = 1.33334e-5, 1.2e-6 + 0.26 * 1.33334e-5
 
     assert found["dispatcher"] == pytest.approx(
         {
@@ -229,7 +233,7 @@ def test_missing_file_of_prices_is_rejected(invoke, tmp_path):
 
 def test_every_price_has_a_source_and_a_date(invoke):
     text = invoke("cost", "--print-prices").stdout
-    sections = tomllib.loads(text).keys() - {"dated", "region", "functions"}
+    sections = tomllib.loads(text).keys() - {"dated", "region", "functions", "minute", "prompt", "sleep"}
 
     assert len(re.findall(r"^# https://aws\.amazon\.com/.*\n(?:#.*\n)*\[", text, re.MULTILINE)) == len(
         sections

@@ -46,9 +46,13 @@ def test_reported_usage_is_within_5_percent_of_the_meter(runs: Runs, mode: Mode)
     assert report.alternatives[0].dollars == report.total
 
 
-@pytest.mark.parametrize(("known", "mode"), [pair for pair in product(MODES, MODES) if pair[0] != pair[1]])
+OTHERS = pytest.mark.parametrize(
+    ("known", "mode"), [pair for pair in product(MODES, MODES) if pair[0] != pair[1]]
+)
+
+
+@OTHERS
 def test_estimate_for_another_mode_has_the_calls_of_its_meter(runs: Runs, known: Mode, mode: Mode) -> None:
-    """Their times are not compared: the overhead of an invocation depends on the mode and on the machine's load."""
     history, metered = runs[known], runs[mode].metered
     dispatcher = DispatcherCosts(history.prices, architecture(), history.by_dispatcher)
     estimated = dispatcher.estimated(mode, MINUTES, history.work)
@@ -58,3 +62,21 @@ def test_estimate_for_another_mode_has_the_calls_of_its_meter(runs: Runs, known:
     assert round(estimated.invocations) == metered.dispatcher.invocations - metered.repeated
     assert round(estimated.scheduled) == metered.scheduled - metered.repeated
     assert history.work.wait_seconds == MINUTES * LATER.total_seconds()
+
+
+@OTHERS
+def test_estimate_for_another_mode_is_within_5_percent(runs: Runs, known: Mode, mode: Mode) -> None:
+    """With the figures of both modes, and without the time of handlers, which only the machine's load changes."""
+    history, other = runs[known], runs[mode]
+    report = history.costs(architecture(), mode, other.prices).report(known)
+    (estimated,) = (each.dollars for each in report.alternatives if each.name == f"minutehand, mode {mode}")
+    metered = other.metered.dollars(other.prices, architecture())
+
+    difference = (estimated - handlers(history)) - (metered - handlers(other))
+    assert abs(difference) <= 0.05 * metered
+
+
+def handlers(run: Run) -> float:
+    """Return the price of the time of a run's handlers."""
+    (spend,) = run.used
+    return run.prices.run(spend.ran_ms, spend.memory_mb, architecture())

@@ -1,6 +1,6 @@
 """The dispatcher's part of the costs: as its invocations recorded it, and as estimated for a mode.
 
-A tick of another mode takes as long as those that were recorded.
+A tick of another mode takes as long as those that were recorded, and the difference between both modes' `tick_ms`.
 """
 
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class DispatcherCosts:
             ticks = minutes / 60 / self._of("sweep_hours") + (work.alarms if work else 0)
         elif mode == "prompt" and work:
             woken, waited = work.woken, work.wait_seconds
-        seconds = (ticks + woken) * self._tick_ms / 1000 + waited
+        seconds = (ticks + woken) * self._tick_ms(mode) / 1000 + waited
         return self._cost(ticks + woken, ticks, seconds * self._memory_mb / 1024, recorded=False)
 
     def _cost(
@@ -67,16 +67,21 @@ class DispatcherCosts:
         return DispatcherCost(recorded, invocations, scheduled, gb_seconds, dollars)
 
     def _billed_ms(self, used: DispatcherUsage) -> float:
-        added = used.invocations * self._of("tick_overhead_ms") + used.cold * self._of("init_ms")
+        added = used.invocations * self.prices(used.mode, "tick_overhead_ms") + used.cold * self._of(
+            "init_ms"
+        )
         return used.ran_ms + added
 
-    @property
-    def _tick_ms(self) -> float:
-        """The milliseconds of an invocation in a warm environment, without its wait."""
+    def _tick_ms(self, mode: Mode) -> float:
+        """Return the milliseconds of an invocation in a warm environment and a mode, without its wait."""
+        tick_ms = self.prices(mode, "tick_ms")
         if not self.used:
-            return self._of("tick_ms")
-        ran = sum(each.ran_ms - each.waited_ms for each in self.used)
-        return ran / self._invocations + self._of("tick_overhead_ms")
+            return tick_ms
+        ran = sum(
+            each.ran_ms - each.waited_ms + each.invocations * (tick_ms - self.prices(each.mode, "tick_ms"))
+            for each in self.used
+        )
+        return max(0.0, ran / self._invocations) + self.prices(mode, "tick_overhead_ms")
 
     @property
     def _memory_mb(self) -> float:

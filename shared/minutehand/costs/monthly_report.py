@@ -32,7 +32,7 @@ def report_month(
     month = month or month_of(now)
     if month.since > now:
         raise ConfigurationError(f"the month must not be in the future, got {month}")
-    overhead, longest = prices("functions", "overhead_ms"), prices("sqs", "longest_delay_seconds")
+    overhead, longest = prices(mode, "overhead_ms"), prices("sqs", "longest_delay_seconds")
     with database.transaction():
         if limit is not None:
             database.run("limit_time", milliseconds=round(limit.total_seconds() * 1000))

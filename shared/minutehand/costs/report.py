@@ -1,6 +1,6 @@
 """Report: the costs of a month's work, by kind, when idle, and of the same work elsewhere.
 
-The work is read from the history, the rest is computed from the prices and the figures in their section `functions`.
+The work is read from the history, the rest is computed from the prices and the figures of functions that follow them.
 The time of handlers costs the same on every service that runs them on Lambda.
 """
 
@@ -94,7 +94,7 @@ class Costs:
             jobs=self.work.jobs,
             kinds=kinds,
             dispatcher=self._dispatcher.recorded or self._dispatcher_in(mode),
-            alternatives=(self._mode(mode, mode), *others, *self._services()),
+            alternatives=(self._mode(mode, mode), *others, *self._services(mode)),
         )
 
     def _kind(self, used: KindUsage) -> KindCost:
@@ -116,13 +116,19 @@ class Costs:
     def _worker_dollars_in(self, mode: Mode, own: Mode) -> float:
         """Return what the workers cost in a mode: their jobs take as long, in fewer or more invocations."""
         factor = self._invocations_in(mode) / self._invocations_in(own) if self.work.jobs else 1.0
-        added_ms = self._of("overhead_ms") + self._of("cold_share") * self._of("init_ms")
-        added = sum(
-            self.prices.run(each.invocations * added_ms, each.memory_mb, self.architecture)
-            + self.prices.requests(each.invocations)
+        run = self._run(factor * self._added_ms(mode) - self._added_ms(own))
+        return self._worker_dollars + run + self.prices.requests((factor - 1) * self._invocations)
+
+    def _run(self, milliseconds: float) -> float:
+        """Return the price of so much time for each invocation."""
+        return sum(
+            self.prices.run(each.invocations * milliseconds, each.memory_mb, self.architecture)
             for each in self.used
         )
-        return self._worker_dollars + (factor - 1) * added
+
+    def _added_ms(self, mode: Mode) -> float:
+        """Return the milliseconds of an invocation besides its attempts."""
+        return self.prices(mode, "overhead_ms") + self._of("cold_share") * self._of("init_ms")
 
     def _invocations_in(self, mode: Mode) -> float:
         return self.work.prompt_invocations if mode == "prompt" else self.work.tick_invocations
@@ -161,11 +167,11 @@ class Costs:
         units = self.prices("database", "units")
         return awake / 3600 * units * self.prices("database", "unit_hour")
 
-    def _services(self) -> Iterator[Alternative]:
-        handlers, request = (
-            self._worker_dollars - self.prices.requests(self._invocations),
-            self.prices.requests,
-        )
+    def _services(self, own: Mode) -> Iterator[Alternative]:
+        request = self.prices.requests
+        # Their invocations have the overhead of those of the mode minute.
+        added_ms = self._added_ms("minute") - self._added_ms(own)
+        handlers = self._worker_dollars - request(self._invocations) + self._run(added_ms)
         attempts, jobs = self._attempts, self.work.jobs
         message, delays = self.prices("sqs", "request"), max(0.0, self.work.hops - jobs)
         sent = jobs * message + 2 * message * self._invocations

@@ -32,7 +32,7 @@ from minutehand.costs.report import MODES, Report
     "file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A TOML file with other prices; it needs only those that differ.",
+    help="A TOML file with prices; list only those that differ from --print-prices.",
 )
 @click.option("--print-prices", is_flag=True, help="Print the table of prices, and exit.")
 @output_option("table", "json")
@@ -42,9 +42,9 @@ def cost(
 ) -> None:
     """Report what a month of work cost on AWS, and what it would have cost elsewhere.
 
-    Workers are computed from the history of attempts, as far as it is stored, and the dispatcher from what its
-    invocations recorded. Cold starts of workers, other modes and other services are estimates with the figures in the
-    table of prices.
+    The cost of workers is computed from the stored history of attempts, and that of the dispatcher from the usage that
+    its invocations recorded. Cold starts of workers, other modes and other services are estimated from the figures in
+    the table of prices.
 
     \b
     Examples:
@@ -57,9 +57,9 @@ def cost(
         click.echo(SHIPPED.read_text("utf-8").rstrip())
         return
     prices = read_prices(file)
-    asked = parse_month(month) if month else None
+    requested = parse_month(month) if month else None
     with open_database() as database:
-        found = report_month(database, asked, prices, architecture, mode)
+        found = report_month(database, requested, prices, architecture, mode)
     if form == "json":
         put_json(_as_json(found, prices))
     else:

@@ -103,7 +103,9 @@ class Job(Claim):
 
     def _raise_if_finished(self) -> None:
         if self.finished is not None:
-            raise LostError(f"job {self.id} is done already; put all writes in one transaction()")
+            raise LostError(
+                f"job {self.id} was completed by an earlier transaction(); put all writes in one transaction()"
+            )
 
     def _complete(self, database: Database) -> Finish:
         """Write `done` in the transaction that is open on a database."""

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from minutehand.attempts.claimed import Claim
-from minutehand.attempts.ending import Ahead, end
+from minutehand.attempts.ending import Ahead, end, end_one
 from minutehand.attempts.record import Write, attempt_columns, attempt_parameters, stored_result
 from minutehand.errors import (
     BusyError,
@@ -55,7 +55,7 @@ def finish_all(
     failure: Exception | None = None
     # Statements that lock several rows lock them in one order, so that they do not deadlock.
     places = sorted(range(len(ended)), key=[claim.id.int for claim, _ in ended].__getitem__)
-    coming = {place for place, each in enumerate(ended) if type(each[1]) is not Done and _comes_back(*each)}
+    coming = {place for place, each in enumerate(ended) if type(each[1]) is not Done and _runs_again(*each)}
     for back in (False, True):
         chosen = [place for place in places if (place in coming) is back]
         if not chosen:
@@ -64,9 +64,12 @@ def finish_all(
             finishes = _write_together([ended[place] for place in chosen], back, ahead)
         except MinutehandError:
             finishes = None
-        for number, place in enumerate(chosen):
+        together = dict(zip(chosen, finishes or [None] * len(chosen), strict=True))
+        # First those that are written, so that an error does not hide them.
+        yield from ((place, found) for place, found in together.items() if found is not None)
+        for place in (place for place, found in together.items() if found is None):
             try:
-                finished = finish(*ended[place]) if finishes is None else finishes[number]
+                finished = finish(*ended[place])
             except UnreachableError:
                 raise
             except Exception as error:
@@ -80,7 +83,7 @@ def finish_all(
 
 def _write_together(
     ended: Sequence[tuple[Claim, Outcome]], back: bool, ahead: Ahead | None
-) -> list[Finish] | None:
+) -> Sequence[Finish | None] | None:
     """Write outcomes by one statement; return None if there is only one, and no statement to run with it."""
     if len(ended) == 1 and (back or ahead is None):
         return None
@@ -142,14 +145,14 @@ def _finish(claim: Claim, outcome: Outcome) -> Finish:
         return _settle(claim, without_large_result(claim, outcome))
     write = _write_of(claim, outcome)
     if write.delay is None:
-        return end([write])[0]
+        return end_one(write)
     try:
-        return _release([write])[0]
+        return _release([write])[0] or _cancel_if_requested(write)
     except KeyTakenError:
         return _supersede(write)
 
 
-def _comes_back(claim: Claim, outcome: Outcome) -> bool:
+def _runs_again(claim: Claim, outcome: Outcome) -> bool:
     """Return whether the job becomes visible again."""
     return isinstance(outcome, (Snoozed, Released)) or (
         isinstance(outcome, Failed) and not outcome.final and not claim.last
@@ -161,7 +164,7 @@ def _write_of(claim: Claim, outcome: Outcome) -> Write:
     match without_large_result(claim, outcome):
         case Done(result, error):
             return Write(claim, "done", result, error)
-        case Failed(error, delay, _, result, hold) if _comes_back(claim, outcome):
+        case Failed(error, delay, _, result, hold) if _runs_again(claim, outcome):
             wait = delay if delay is not None else claim.retry.wait(claim.attempt)
             return Write(claim, "retrying", result, error, _bounded(wait), hold=_hold(hold))
         case Failed(error, _, _, result, hold):
@@ -203,8 +206,8 @@ def _settle(claim: Claim, outcome: Settled) -> Finish:
     return replace(finish, error=error, result=result or finish.result) if added else finish
 
 
-def _release(writes: Sequence[Write]) -> list[Finish]:
-    """Make the jobs visible again after their delays."""
+def _release(writes: Sequence[Write]) -> Sequence[Finish | None]:
+    """Make the jobs visible again after their delays. None stands for a job that was not released."""
     released = writes[0].claim.database.run(
         "release",
         **attempt_columns(writes),
@@ -215,7 +218,7 @@ def _release(writes: Sequence[Write]) -> list[Finish]:
     return [
         Finish(write.ending, row["visible"], write.error, at=row["ended"])
         if (row := rows.get(write.claim.id))
-        else _cancel_if_requested(write)
+        else None
         for write in writes
     ]
 
@@ -227,7 +230,7 @@ def _cancel_if_requested(write: Write) -> Finish:
     if not rows or rows[0]["cancelling"] is None:
         return Finish("lost", error=write.error)
     error = {"type": "Cancelled", "message": rows[0]["cancelling"]}
-    return end([Write(claim, "cancelled", write.result, error)])[0]
+    return end_one(Write(claim, "cancelled", write.result, error))
 
 
 def _supersede(write: Write) -> Finish:

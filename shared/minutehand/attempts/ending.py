@@ -7,6 +7,7 @@ from typing import Any
 
 from minutehand.attempts.record import Write, attempt_columns, column
 from minutehand.database import Database, Record
+from minutehand.errors import MinutehandError
 from minutehand.model.occurrence import merge_errors, next_of
 from minutehand.model.outcome import Finish
 
@@ -40,20 +41,56 @@ class Ahead:
         return first
 
 
-def end(writes: Sequence[Write], ahead: Ahead | None = None) -> list[Finish]:
+def end_one(write: Write) -> Finish:
+    """End one job."""
+    (finish,) = end([write])
+    assert finish is not None
+    return finish
+
+
+def end(writes: Sequence[Write], ahead: Ahead | None = None) -> list[Finish | None]:
     """End the jobs of one worker, in one transaction with the statement of `ahead` if that is possible.
 
-    Recurring jobs get their next occurrences in the same statement, unless they were cancelled.
+    Recurring jobs get their next occurrences in the same statement, unless they were cancelled. None stands for a job
+    that is left, because the statement failed for those that a smaller one skipped; the others are committed.
     """
     _add_next_occurrences([write for write in writes if write.claim.every and write.ending != "cancelled"])
     database = writes[0].claim.database
     parameters = {**attempt_columns(writes), "nexts": column([write.next for write in writes])}
-    ended = None if ahead is None else ahead.run_after(database, "finish", parameters)
+    name = _statement_for(writes)
+    ended = None if ahead is None else ahead.run_after(database, name, parameters)
     if ended is None:
-        ended = database.run("finish", **parameters)
+        ended = database.run(name, **parameters)
     # By the number, whose comparison is much faster than that of a UUID.
     rows = {row["id"].int: row for row in ended}
-    return [_ended(write, rows.get(write.claim.id.int)) for write in writes]
+    failed = False
+    if len(rows) < len(writes) and name != "finish":
+        others = [write for write in writes if write.claim.id.int not in rows]
+        try:
+            left = database.run("finish", **attempt_columns(others), nexts=None)
+            rows.update({row["id"].int: row for row in left})
+        except MinutehandError:
+            if not rows:
+                raise
+            failed = True
+    found = ((write, rows.get(write.claim.id.int)) for write in writes)
+    return [None if failed and row is None else _ended(write, row) for write, row in found]
+
+
+def _statement_for(writes: Sequence[Write]) -> str:
+    """Return the smallest statement that can end these jobs; the smaller ones skip those that they must not end."""
+    in_batch = False
+    for write in writes:
+        claim = write.claim
+        if (
+            write.ending != "done"
+            or write.error is not None
+            or write.next is not None
+            or claim.group is not None
+        ):
+            return "finish"
+        in_batch = in_batch or claim.batch is not None
+    return "finish_in_batch" if in_batch else "finish_done"
 
 
 def _ended(write: Write, row: Record | None) -> Finish:
@@ -62,8 +99,8 @@ def _ended(write: Write, row: Record | None) -> Finish:
     return Finish(
         write.ending,
         error=write.error,
-        next=row["next"],
-        on_dead=row["on_dead"],
+        next=row.get("next"),
+        on_dead=row.get("on_dead"),
         at=row["deleted"],
         result=write.result,
         awaited=row["awaited"],

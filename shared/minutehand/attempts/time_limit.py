@@ -55,6 +55,13 @@ class _Alarm:
         self.limit.rang = True
         raise OutOfTime(MESSAGE)
 
+    def ring_again(self, discarded: "sys.UnraisableHookArgs") -> bool:
+        """Ring again if Python discarded the OutOfTime, as it does while an object is freed; return whether it did."""
+        ours = self.limit is not None and self.limit.rang and isinstance(discarded.exc_value, OutOfTime)
+        if ours:
+            self._start(monotonic())
+        return ours
+
 
 _alarm = _Alarm()
 # The main thread, while the alarm is prepared.
@@ -69,12 +76,15 @@ def time_limits() -> Iterator[None]:
         yield
         return
     before, _limited = signal.getsignal(signal.SIGALRM), get_ident()
+    report = sys.unraisablehook
+    sys.unraisablehook = lambda discarded: None if _alarm.ring_again(discarded) else report(discarded)
     try:
         yield
     finally:
         _limited, _alarm.limit = None, None
         _alarm.stop()
         signal.signal(signal.SIGALRM, before)
+        sys.unraisablehook = report
 
 
 def time_limit(lease: Lease) -> AbstractContextManager[None]:

@@ -2,10 +2,13 @@
 
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from minutehand import Job
+from minutehand.attempts.record import Write, attempt_columns
+from minutehand.database.statements import statement
 from minutehand.finish import finish, finish_all
 from minutehand.model.outcome import Cancelled, Done, Failed, Finish, Outcome, Released, Snoozed
 from minutehand.operations.jobs import cancel
@@ -75,6 +78,7 @@ def test_one_statement_ends_jobs_and_one_brings_them_back(queue: Queue) -> None:
 
 
 @pytest.mark.fault("finish", r"and e\.ack in \(j\.ack, j\.prior\)", "")
+@pytest.mark.fault("finish_done", r"and j\.ack = e\.ack", "")
 @pytest.mark.fault("release", r"and e\.ack in \(j\.ack, j\.prior\)", "")
 def test_lost_member_of_a_group_is_lost_alone(queue: Queue) -> None:
     given: dict[str, Outcome] = {"done": Done(), "retrying": AGAIN}
@@ -96,6 +100,17 @@ def test_outcome_that_the_database_rejects_fails_alone(queue: Queue, good: Outco
     assert finishes[0].ending == finishes[2].ending == ("done" if good == Done() else "retrying")
     assert finishes[1].ending == "retrying"
     assert (queue.row(jobs[1].id).error or {})["type"] == "OutcomeError"
+
+
+def test_job_that_was_offered_again_fails_alone(queue: Queue) -> None:
+    """`finish_done` has ended and committed the other one when `finish` rejects the outcome."""
+    jobs = claimed(queue, 2)
+    queue.sql(
+        "update minutehand.jobs_live set prior = ack, ack = gen_random_uuid() where id = %(id)s",
+        id=jobs[1].id,
+    )
+
+    assert endings(write(jobs, Done(), Done("{"))) == ["done", "retrying"]
 
 
 def test_result_that_is_too_large_is_dropped_alone(queue: Queue) -> None:
@@ -155,6 +170,61 @@ def test_dead_members_create_their_own_jobs(queue: Queue) -> None:
     assert finishes[1].on_dead is None
     dead = [queue.row(finish.on_dead).payload["dead"]["id"] for finish in finishes if finish.on_dead]
     assert dead == [str(jobs[0].id), str(jobs[2].id)]
+
+
+@pytest.mark.fault("finish_done", r"j\.batch is null and ", "")
+@pytest.mark.fault("finish_done", r" and j\.group is null", "")
+def test_smaller_statement_skips_jobs_of_batches_and_groups(queue: Queue) -> None:
+    plain, grouped, counted = queue.claimed(), queue.claimed(group="house"), queue.claimed()
+    queue.sql(
+        "update minutehand.jobs_live set batch = %(batch)s where id = %(id)s", batch=uuid4(), id=counted.id
+    )
+
+    columns = attempt_columns([Write(job, "done") for job in (plain, grouped, counted)])
+    rows = queue.database.run("finish_done", **columns)
+
+    assert [row["id"] for row in rows] == [plain.id]
+
+
+@pytest.mark.fault("finish_in_batch", r" and j\.ack = e\.ack", "")
+@pytest.mark.fault("finish_in_batch", r"\n +and j\.group is null", "")
+def test_statement_for_batches_ends_what_its_fence_allows(queue: Queue) -> None:
+    plain, grouped, counted, lost = (
+        queue.claimed(),
+        queue.claimed(group="house"),
+        queue.claimed(),
+        queue.claimed(),
+    )
+    queue.sql(
+        "update minutehand.jobs_live set batch = %(batch)s where id = %(id)s", batch=uuid4(), id=counted.id
+    )
+    queue.sql("update minutehand.jobs_live set ack = gen_random_uuid() where id = %(id)s", id=lost.id)
+
+    columns = attempt_columns([Write(job, "done") for job in (plain, grouped, counted, lost)])
+    rows = queue.database.run("finish_in_batch", **columns)
+
+    assert {row["id"] for row in rows} == {plain.id, counted.id}
+    assert [outcomes(queue, job.id) for job in (plain, counted)] == [[(1, "done")]] * 2
+
+
+def test_statement_for_batches_differs_from_the_smallest_in_the_count_only() -> None:
+    smallest, counting = (
+        statement(name).split("with ended")[1] for name in ("finish_done", "finish_in_batch")
+    )
+    head, _, tail = counting.partition("), counted as (")
+    without = f"{head}){tail.partition(chr(10) + ')')[2].replace(', (select count(*) from counted) as counted', '')}"
+
+    assert without.replace("j.deleted, j.batch,", "j.deleted,") == smallest.replace(
+        "j.batch is null and ", ""
+    )
+
+
+def test_done_job_that_the_smaller_statement_skips_is_ended(queue: Queue) -> None:
+    jobs = claimed(queue, 3)
+    queue.sql("update minutehand.jobs_live set \"group\" = 'house' where id = %(id)s", id=jobs[1].id)
+
+    assert endings(write(jobs, Done())) == ["done"] * 3
+    assert [outcomes(queue, job.id) for job in jobs] == [[(1, "done")]] * 3
 
 
 def test_attempt_in_a_group_has_its_own_duration(queue: Queue) -> None:

@@ -108,6 +108,7 @@ def test_attempt_has_its_worker_and_the_job_has_its_version(queue: Queue) -> Non
     assert [queue.row(job_id).version for job_id in ids] == ["7", None]
 
 
+@pytest.mark.fault("finish_done", r"from ended\n\)", "from ended where false\n)")
 def test_attempt_commits_with_the_transaction_of_the_handler(queue: Queue) -> None:
     job = queue.claimed()
     with pytest.raises(ZeroDivisionError), job.transaction():
@@ -124,6 +125,12 @@ def test_attempt_commits_with_the_transaction_of_the_handler(queue: Queue) -> No
     r"from ended\n\)",
     "from (select id, attempts, clock_timestamp() as deleted, 0 as seconds, tenant, queue, kind, 'done' as outcome,"
     " null as own_error, null as own_result from minutehand.jobs_live) e\n)",
+)
+@pytest.mark.fault(
+    "finish_done",
+    r"from ended\n\)",
+    "from (select id, attempts, clock_timestamp() as deleted, 0 as seconds, tenant, queue, kind"
+    " from minutehand.jobs_live) e\n)",
 )
 def test_lost_claim_stores_no_attempt(queue: Queue) -> None:
     slow = queue.claimed()

@@ -1,0 +1,26 @@
+-- Does what `finish_done` does, for jobs some of which are in batches. Those without a batch do not pay for it there. A test
+-- compares the two.
+with ended as (
+    update minutehand.jobs j
+       set deleted = clock_timestamp(), failed = false, cancelled = false, version = %(version)s,
+           -- As in `finish`.
+           awaited = j.awaited or (select pg_relation_size('minutehand.waits') > 0)
+                                  and exists (select from minutehand.waits w where w.predecessor = j.id),
+           result = e.result::minutehand.result
+      -- A list that is null stands for nulls.
+      from unnest(%(ids)s::uuid[], %(acks)s::uuid[], %(seconds)s::float8[], %(results)s::text[]) as e (id, ack, seconds, result)
+     -- A subquery hides the number of ids from the planner, as in `finish`.
+     where j.deleted is null and j.id = any ((select %(ids)s::uuid[])::uuid[]) and j.id = e.id and j.ack = e.ack
+       and j.group is null
+    returning j.id, j.tenant, j.queue, j.kind, j.attempts, j.deleted, j.batch, j.awaited, e.seconds
+), history as (
+    insert into minutehand.attempts
+           (job, attempt, started, ended, tenant, queue, kind, outcome, worker, request, memory_mb, version)
+    select id, attempts, deleted - seconds * interval '1 second', deleted, tenant, queue, kind, 'done', %(worker)s, %(request)s,
+           %(memory_mb)s::integer, %(version)s
+      from ended
+), counted as (
+    select minutehand.count_ends(array_agg(batch), array_agg(id), array_agg('done'::text))
+      from ended where batch is not null having count(*) > 0
+)
+select id, deleted, awaited, (select count(*) from counted) as counted from ended

@@ -19,6 +19,7 @@ from minutehand.maintenance import MaintenanceReport, run_maintenance
 from minutehand.model.failure import message_of
 from minutehand.offer import Offered, offer, withdraw
 from minutehand.settings import Settings, sleeps
+from minutehand.settings.table import MODE
 from minutehand.tracing import spans
 
 LOWEST_COUNT_LIMIT = 1000
@@ -80,7 +81,7 @@ def _tick(
     limit = max(settings.capacity, LOWEST_COUNT_LIMIT)
     due = _count_due(database, limit, now)
     offered, sent = dispatch(database, invoker, settings, now, until, dispatcher)
-    arranged = _arrange_next(database)
+    arranged = _arrange_next(database, is_dispatcher=bool(dispatcher))
     return Tick(
         due={record["queue"]: record["due"] for record in due},
         limit=limit,
@@ -112,13 +113,25 @@ def dispatch(
     return offered, sent
 
 
-def _arrange_next(database: Database) -> bool | None:
+def _arrange_next(database: Database, *, is_dispatcher: bool) -> bool | None:
+    # Other processes that tick, such as the command line, may have another mode than the stack.
+    changed = is_dispatcher and _mode_changed(database)
     if not sleeps():
         return None
     # Imported only when used, for the sake of cold starts.
     from minutehand.waking.sleep import arrange_tick
 
-    return arrange_tick(database)
+    return arrange_tick(database, mode_changed=changed)
+
+
+def _mode_changed(database: Database) -> bool:
+    """Record the mode of this tick; return whether it may have changed a short time ago."""
+    try:
+        return bool(database.run("note_mode", mode=MODE.read())[0]["changed"])
+    # The offers have gone out.
+    except Exception as error:
+        logger.error("the mode was not recorded: %s: %s", type(error).__name__, message_of(error))
+        return True
 
 
 def _count_due(database: Database, limit: int, now: datetime | None) -> list[Record]:

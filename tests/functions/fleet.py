@@ -135,7 +135,7 @@ class Fleet:
         self._admin.close()
 
     def tick(self, event: dict[str, Any] | None = None) -> dict[str, Any]:
-        context = LambdaContext("minutehand-dispatcher", timedelta(seconds=30))
+        context = LambdaContext("minutehand-dispatcher", timedelta(minutes=5))
         response: dict[str, Any] = self.dispatcher.handler(event or {}, context)
         return response
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from minutehand.errors import SchemaError
 from minutehand.model.retry import Retry
 from tests.functions.fleet import WORKER, Fleet, event, lines, metrics
 
@@ -195,3 +196,13 @@ def test_job_lost_at_its_last_attempt_is_logged_as_dead(fleet: Fleet) -> None:
     assert fleet.row(job).state == "dead"
     assert (line["job"], line["kind"], line["attempt"], line["level"]) == (str(job), "echo", 1, "WARNING")
     assert MARK not in output
+
+
+def test_invocation_that_fails_is_recorded(fleet: Fleet) -> None:
+    fleet.tick()
+    fleet.sql("alter table minutehand.dispatcher rename column ticked to renamed")
+
+    with pytest.raises(SchemaError):
+        fleet.tick()
+    (row,) = fleet.sql("select invocations, cold from minutehand.dispatcher_usage")
+    assert row == {"invocations": 2, "cold": 1}

@@ -1,4 +1,4 @@
-"""The checker of the simulation: reads the table with its own connection, and knows nothing of the product's code.
+"""The checker of the simulation: it reads the table with its own connection, and imports nothing of the product.
 
 It counts the minutes in which ticks and workers touch the database, and how late each due job is when a tick finds it.
 """
@@ -133,7 +133,7 @@ class Checker:
             return "open transaction"
         if name.startswith("watch"):
             return "watch"
-        # A second tick in a minute, such as that of an alarm beside a watch, wakes no database.
+        # A second tick in a minute, such as that of an alarm during a watch, wakes no database.
         return self.touched.get(minute.astimezone(UTC), "unexplained")
 
     def _note(self, now: datetime, reason: str) -> None:

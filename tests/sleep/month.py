@@ -140,7 +140,7 @@ class Month:
         self._watched = self.writers > 0
         invoker = RecordingInvoker()
         with sleep.invocation(self.dispatcher, ticks=True):
-            tick(self.dispatcher, invoker, SETTINGS)
+            tick(self.dispatcher, invoker, SETTINGS, dispatcher="dispatcher")
         for event in invoker.events:
             fate = self.random.random()
             if fate < 0.02:

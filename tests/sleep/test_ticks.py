@@ -65,7 +65,7 @@ class Stage:
     def tick(self) -> list[dict[str, Any]]:
         invoker = RecordingInvoker()
         with sleep.invocation(self.worker, ticks=True):
-            tick(self.worker, invoker, Settings(capacity=100))
+            tick(self.worker, invoker, Settings(capacity=100), dispatcher="dispatcher")
         return invoker.events
 
     def work(self, event: dict[str, Any]) -> None:
@@ -196,8 +196,22 @@ def test_first_tick_of_the_mode_requests_the_alarms_of_earlier_jobs(
     monkeypatch.setenv("MINUTEHAND_MODE", "sleep")
     assert stage.tick() == []
 
-    assert len(stage.alarms("wake")) == 1
-    assert stage.alarms("wake")[0] <= NOON + 2 * HOUR + MINUTE
+    # The next minute, as after each change of the mode, and the schedule.
+    soon, first = stage.alarms("wake")
+    assert soon == NOON + MINUTE
+    assert first <= NOON + 2 * HOUR + MINUTE
+
+
+def test_tick_of_another_program_does_not_change_the_mode(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.tick()
+    monkeypatch.setenv("MINUTEHAND_MODE", "minute")
+    tick(stage.worker, RecordingInvoker(), Settings(capacity=1))
+
+    assert stage.database.connection.execute("select mode from minutehand.dispatcher").fetchall() == [
+        ("sleep",)
+    ]
 
 
 def test_failed_tick_is_repeated_a_minute_later(stage: Stage) -> None:

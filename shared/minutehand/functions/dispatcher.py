@@ -1,6 +1,5 @@
 """The dispatcher function: once a minute, count the due jobs, offer them and invoke a worker for each chunk."""
 
-import os
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from minutehand.aws import LambdaInvoker
 from minutehand.database import default_database
-from minutehand.errors import DatabaseError, MinutehandError
+from minutehand.errors import DatabaseError, MinutehandError, UnreachableError
 from minutehand.events.hooks import call_with_figures
 from minutehand.fan_out import FanOut
 from minutehand.functions.dispatcher_usage import UsageRecorder
@@ -21,7 +20,7 @@ from minutehand.invocations.forwarding import forward
 from minutehand.offer import withdraw
 from minutehand.queries.health import check_health
 from minutehand.settings import code_version, read_settings, sleeps
-from minutehand.settings.table import HANDLERS, MODE, SCHEDULES
+from minutehand.settings.table import HANDLERS, METRICS_NAMESPACE, MODE, SCHEDULES
 from minutehand.tick import Tick, tick
 
 if TYPE_CHECKING:
@@ -32,9 +31,7 @@ if TYPE_CHECKING:
 WITHDRAW_SECONDS = 10.0
 
 logger = Logger(service="dispatcher")
-metrics = Metrics(
-    namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minutehand"), service="dispatcher"
-)
+metrics = Metrics(namespace=METRICS_NAMESPACE.read(), service="dispatcher")
 # Its connections are reused from tick to tick.
 invoker = LambdaInvoker()
 usage = UsageRecorder()
@@ -60,8 +57,21 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 
 def _recorded(event: dict[str, Any], context: Any, began: float) -> dict[str, Any]:
-    """Handle an event, and record what that used."""
-    facts = _handle(event, context)
+    """Handle an event, and record what that used, also if it fails."""
+    facts: dict[str, Any] = {}
+    try:
+        facts = _handle(event, context)
+    # Without a database, the record would wait for it a second time.
+    except UnreachableError:
+        raise
+    except Exception:
+        _record(event, context, began, facts)
+        raise
+    _record(event, context, began, facts)
+    return facts
+
+
+def _record(event: dict[str, Any], context: Any, began: float, facts: dict[str, Any]) -> None:
     usage.record(
         default_database(),
         read_settings(),
@@ -70,7 +80,6 @@ def _recorded(event: dict[str, Any], context: Any, began: float) -> dict[str, An
         began=began,
         waited_ms=facts.get("wait_ms", 0),
     )
-    return facts
 
 
 def _handle(event: dict[str, Any], context: Any) -> dict[str, Any]:

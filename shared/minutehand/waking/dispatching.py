@@ -36,7 +36,7 @@ def wait(
     waits = Wait(database, dispatched, until - began, settings.capacity, pause)
     waited = waits.when_woken() if event.get("wake") else waits.after_tick()
     return {
-        "looks": waited.looks,
+        "polls": waited.polls,
         "dispatches": waited.dispatches,
         "offered_in_wait": waited.offered,
         "invoked_in_wait": invoked,

@@ -82,15 +82,16 @@ def trial() -> Iterator[None]:
         _trial.reset(token)
 
 
-def arrange_tick(database: Database) -> bool:
+def arrange_tick(database: Database, *, mode_changed: bool = False) -> bool:
     """At the end of a tick in mode sleep, request the next one; return whether its alarms exist.
 
     That is the next time at which anything needs it, and a watch over offers and leases. A tick cannot see the jobs of
-    open transactions, whose alarm it may be: then it is a minute later. So it is if anything fails; nothing is raised.
+    open transactions, whose alarm it may be, and invocations of the mode before request no alarms: then the next tick
+    is a minute later. So it is if anything fails; nothing is raised.
     """
     try:
         # First the locks, then a new snapshot: a transaction that has ended in between is visible.
-        waits = database.run("has_other_writers")[0]["found"]
+        waits = mode_changed or database.run("has_other_writers")[0]["found"]
         (record,) = database.run("next_need")
         now, busy_until = record["now"], record["busy_until"]
         exist = alarms().request(_times(record["needed"], now if waits else None), now)

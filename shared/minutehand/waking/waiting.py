@@ -1,6 +1,6 @@
 """Waiting: the dispatcher stays inside its minute, and dispatches jobs when they become due.
 
-It makes at most one look a second while nothing is due, and returns when no job becomes due before the next tick. While
+It polls at most once a second while nothing is due, and returns when no job becomes due before the next tick. While
 it waits, processes that enqueue do not invoke another one; see the table `waiting`.
 """
 
@@ -13,10 +13,11 @@ from uuid import uuid4
 
 from minutehand.database import Database
 
-# Seconds between two looks.
-LOOK = 1.0
-# Seconds from a look that found due jobs but no room to the next one. They double up to LOOK while that lasts: workers
-# take the next due jobs themselves, but one that ended before a job became due has left its room to the dispatcher.
+# Seconds between two polls.
+INTERVAL = 1.0
+# Seconds from a poll that found due jobs but no room to the next one. They double up to INTERVAL while that lasts:
+# workers take the next due jobs themselves, but one that ended before a job became due has left its room to the
+# dispatcher.
 NO_ROOM = 0.1
 # Seconds from a dispatch to the next: jobs that become due in them are dispatched together, and jobs for which a limit
 # had no room are tried again later.
@@ -31,16 +32,16 @@ Pause = Callable[[float], None]
 
 @dataclass
 class Waited:
-    """The figures of a wait: looks for jobs, dispatches, and jobs that these offered."""
+    """The figures of a wait: polls, dispatches, and jobs that these offered."""
 
-    looks: int = 0
+    polls: int = 0
     dispatches: int = 0
     offered: int = 0
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a look found: whether this dispatcher still waits, and the jobs."""
+class Poll:
+    """The result of a poll: whether this dispatcher still waits, and the jobs."""
 
     waits: bool
     due: bool
@@ -79,7 +80,7 @@ class Wait:
 
     def _run(self, *, waits: bool) -> Waited:
         while waits:
-            while self._go_on(self._look()):
+            while self._go_on(self._poll()):
                 pass
             # From now on, a process that enqueues invokes another dispatcher; jobs from before are found below.
             if not self._database.run("end_wait", waiter=self._id) or not self._find_last():
@@ -91,36 +92,38 @@ class Wait:
         left = timedelta(seconds=max(0.0, self._end - monotonic()))
         return bool(self._database.run("begin_wait", waiter=self._id, lasts=left, scheduled=scheduled))
 
-    def _look(self) -> Look:
-        self.waited.looks += 1
+    def _poll(self) -> Poll:
+        self.waited.polls += 1
         left = timedelta(seconds=max(0.0, self._end - monotonic()))
-        (record,) = self._database.run("look", waiter=self._id, lasts=left, capacity=self._capacity)
-        seen = Look(**record)
-        is_full = seen.due and seen.busy >= self._capacity
-        self._until_room = min(LOOK, max(NO_ROOM, 2 * self._until_room)) if is_full else 0.0
-        return seen
+        (record,) = self._database.run("poll", waiter=self._id, lasts=left, capacity=self._capacity)
+        found = Poll(**record)
+        is_full = found.due and found.busy >= self._capacity
+        self._until_room = min(INTERVAL, max(NO_ROOM, 2 * self._until_room)) if is_full else 0.0
+        return found
 
-    def _go_on(self, seen: Look) -> bool:
+    def _go_on(self, found: Poll) -> bool:
         """Sleep, and dispatch when a job is due; return False if there is nothing to wait for."""
         now = monotonic()
-        at = self._next(seen, now)
-        if not seen.waits or at > self._end:
+        at = self._next(found, now)
+        if not found.waits or at > self._end:
             return False
         if at > now:
-            self._pause(min(at - now, LOOK))
-        if monotonic() >= at and seen.busy < self._capacity:
+            self._pause(min(at - now, INTERVAL))
+        if monotonic() >= at and found.busy < self._capacity:
             self._try()
         return True
 
-    def _next(self, seen: Look, now: float) -> float:
-        """Return the monotonic second at which to dispatch, or to look again for free capacity; infinity for none."""
-        due = math.inf if seen.next_seconds is None else max(now + seen.next_seconds, self._tried + TOGETHER)
-        if not seen.due:
+    def _next(self, found: Poll, now: float) -> float:
+        """Return the monotonic second at which to dispatch, or to poll again for free capacity; infinity for none."""
+        due = (
+            math.inf if found.next_seconds is None else max(now + found.next_seconds, self._tried + TOGETHER)
+        )
+        if not found.due:
             return due
-        if seen.busy >= self._capacity:
+        if found.busy >= self._capacity:
             return now + self._until_room
         # Nothing makes room for paused jobs.
-        retried = self._tried + BLOCKED if seen.busy or seen.rated else math.inf
+        retried = self._tried + BLOCKED if found.busy or found.rated else math.inf
         return min(due, retried if self._blocked else self._tried + TOGETHER)
 
     def _try(self) -> int:
@@ -132,8 +135,8 @@ class Wait:
 
     def _find_last(self) -> bool:
         """Dispatch due jobs after the end; return whether there is something to wait for again."""
-        seen = self._look()
+        found = self._poll()
         if monotonic() > self._end:
             return False
-        offered = self._try() if seen.due and seen.busy < self._capacity else 0
-        return offered > 0 or self._next(seen, monotonic()) <= self._end
+        offered = self._try() if found.due and found.busy < self._capacity else 0
+        return offered > 0 or self._next(found, monotonic()) <= self._end

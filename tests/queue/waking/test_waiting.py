@@ -44,12 +44,12 @@ def minute(queue: Queue) -> Minute:
 def test_dispatcher_returns_at_once_if_no_job_becomes_due(queue: Queue, minute: Minute) -> None:
     queue.enqueue(delay=timedelta(minutes=2))
 
-    assert minute.wait().after_tick() == Waited(looks=2)
+    assert minute.wait().after_tick() == Waited(polls=2)
     assert minute.pauses == []
     assert queue.sql("select true as ended from minutehand.waiting where waiter is null")
 
 
-@pytest.mark.fault("look", r"visible <= now\(\) \+ %\(lasts\)s::interval\n", "false\n")
+@pytest.mark.fault("poll", r"visible <= now\(\) \+ %\(lasts\)s::interval\n", "false\n")
 def test_dispatcher_looks_once_a_second_and_dispatches_when_a_job_is_due(
     queue: Queue, minute: Minute
 ) -> None:
@@ -135,7 +135,7 @@ def test_line_for_which_there_is_no_room_is_waited_for(queue: Queue, minute: Min
 
     assert (waited.dispatches, waited.offered) == (1, 1)
     assert queue.row(second).state == "offered", first
-    # A worker may have ended just before the job became due. While there is no room for long, it looks once a second.
+    # A worker may have ended just before the job became due. While there is no room for long, it polls once a second.
     assert minute.pauses[:3] == pytest.approx([0.1, 0.2, 0.4], abs=1e-6)
 
 
@@ -162,7 +162,7 @@ def test_paused_jobs_are_not_waited_for(queue: Queue, minute: Minute) -> None:
     assert minute.pauses == []
 
 
-@pytest.mark.fault("look", r"\) as rated", ") and false as rated")
+@pytest.mark.fault("poll", r"\) as rated", ") and false as rated")
 def test_next_start_of_a_rate_is_waited_for(queue: Queue, minute: Minute) -> None:
     limit(queue.database, kind="echo", rate=2, period=timedelta(minutes=1), burst=1)
     _, second = queue.enqueue(), queue.enqueue()

@@ -7,7 +7,9 @@
 -- jobs are later than the last of these floors, that floor is returned, which may be too early. Of the others, which ticks read too, it
 -- reads all, unless the first 100 have a due job.
 -- Reads one entry of each of these lanes, after those of offered and running jobs. If anything is paused or held back, it reads up to 1000.
--- If none of these may start, it goes on to the first one that may, for another 200,000, and then assumes that the next one may.
+-- If none of these may start, it goes on to the first one that may, for another 200,000, and then assumes that the next one may. With
+-- more than 1000 groups that are held back or half open, it assumes so at once: it looks up the groups of the jobs that it reads, and
+-- never reads all groups.
 with clock as materialized (
     select clock_timestamp() as now
 ), paused as materialized (
@@ -19,10 +21,31 @@ with clock as materialized (
 ), shape as materialized (
     -- What pauses name, so that a job is looked up in one hash table for each of these combinations.
     select distinct queue <> '' as queue, tenant <> '' as tenant, kind <> '' as kind, key <> '' as key, "group" <> '' as "group" from paused
+), breaking as materialized (
+    -- Whether any group is half open, is half open or held back, and whether too many are.
+    select coalesce(b.first <= clock.now, false) as half_open, coalesce(b.first <= clock.now, false) or coalesce(b.last > clock.now, false) as found,
+           exists (select from minutehand.breakers where open_until <= clock.now order by open_until offset 1000)
+           or exists (select from minutehand.breakers where held_until > clock.now order by held_until offset 1000) as many
+      from clock
+     cross join (select (select min(open_until) from minutehand.breakers), (select max(held_until) from minutehand.breakers)) b (first, last)
+), probe as materialized (
+    -- The leases of jobs of groups. While a group is half open, its next job waits for the last of them.
+    select queue::text, tenant::text, "group"::text, max(visible) as until
+      from minutehand.jobs_live
+     where coalesce(offered, claimed) is not null and visible > (select now from clock) and "group" is not null
+       and (select half_open from breaking)
+     group by queue, tenant, "group"
 ), held as materialized (
-    select h.queue, h.tenant, h.group, h.until from clock cross join lateral minutehand.held_groups(clock.now) h
-), first_held as materialized (
-    select min(until) as until from held
+    -- Read only to go on behind the first 1000 jobs of a lane.
+    select b.queue, b.tenant, b.group, coalesce(s.until, p.until) as until
+      from clock
+     cross join lateral (
+           (select queue::text, tenant::text, "group"::text from minutehand.breakers where held_until > clock.now order by held_until limit 1000)
+            union
+           (select queue::text, tenant::text, "group"::text from minutehand.breakers where open_until <= clock.now order by open_until limit 1000)) b
+     cross join lateral (select * from minutehand.breaker_state(b.queue, b.tenant, b.group, clock.now) limit 1) s
+      left join probe p on s.half_open and p.queue = b.queue and p.tenant = b.tenant and p.group = b.group
+     where coalesce(s.until, p.until) is not null
 ), stopped as materialized (
     select p.queue from paused p where p.tenant = '' and p.kind = '' and p.key = '' and p.group = ''
 ), later as materialized (
@@ -47,7 +70,7 @@ with clock as materialized (
                  from minutehand.jobs_live
                 where queue = l.queue and priority = l.priority and visible >= l.floor and visible <= (select now from clock)
                 limit 1) j
-         where not exists (select from paused) and (select until is null from first_held)) as found
+         where not exists (select from paused) and not (select found from breaking)) as found
 ), lane as materialized (
     select l.queue, l.priority, min(l.floor) as floor
       from (select queue::text, priority::integer, floor from minutehand.lanes where floor <= (select now from clock) and not (select found from due)
@@ -59,7 +82,7 @@ with clock as materialized (
      group by l.queue, l.priority
 ), job as (
     select case when count(*) = 1000 and coalesce(min(j.needed) > (select now from clock), true)
-                then least(min(j.needed), (select until from first_held), (
+                then least(min(j.needed), case when (select many from breaking) then max(j.visible) else (select min(until) from held) end, (
                      select min(n.visible)
                        from (select r.visible
                                from (select visible, kind, key, tenant, "group", row_number() over (order by visible) as place
@@ -67,7 +90,7 @@ with clock as materialized (
                                       where queue = l.queue and priority = l.priority and visible >= max(j.visible)
                                         and (coalesce(offered, claimed) is null or visible <= (select now from clock))
                                       order by visible
-                                      limit (select 200000)) r
+                                      limit (select case when many then 0 else 200000 end from breaking)) r
                               where r.place = 200000
                                  or not exists (select
                                                   from shape s
@@ -91,16 +114,21 @@ with clock as materialized (
                                                 case when s.kind then v.kind::text else '' end, case when s.key then coalesce(v.key::text, '') else '' end,
                                                 case when s.group then coalesce(v.group::text, '') else '' end)
                                                in (select p.queue, p.tenant, p.kind, p.key, p.group from paused p))
-                       then greatest(v.visible, h.until) end as needed
+                       then greatest(v.visible, s.until, p.until) end as needed
              from (select visible, kind, key, tenant, "group"
                      from minutehand.jobs_live
                     where queue = l.queue and priority = l.priority and visible >= l.floor
                       and (coalesce(offered, claimed) is null or visible <= (select now from clock))
                     order by visible
                     -- A subquery hides the limit from the planner, which would sort what looks like few rows.
-                    limit (select case when exists (select from paused p where p.queue in ('', l.queue)) or (select until is not null from first_held)
+                    limit (select case when exists (select from paused p where p.queue in ('', l.queue)) or (select found from breaking)
                                        then 1000 else 1 end)) v
-             left join held h on h.queue = l.queue and h.tenant = v.tenant and h.group = v.group) j
+            cross join clock
+             left join lateral (
+                  -- The limit makes it a look-up by key for each job.
+                  select * from minutehand.breaker_state(l.queue, v.tenant, v.group, clock.now)
+                   where v.group is not null and (select found from breaking) limit 1) s on true
+             left join probe p on s.half_open and p.queue = l.queue and p.tenant = v.tenant and p.group = v.group) j
      group by l.queue, l.priority
 )
 select clock.now,

@@ -75,6 +75,12 @@ CASES: dict[str, dict[str, Any]] = {
     "encrypted by KMS": {**EXISTING, "EncryptionKmsKeyArn": KEY, "EncryptionRequired": "1"},
     "asleep": {**EXISTING, "Mode": "sleep", "SweepMinutes": 120},
     "asleep, closed network": {**CREATED, "CreateEndpoints": "yes", "Mode": "sleep"},
+    "pipeline": {
+        **EXISTING,
+        "PipelineApplicationId": "00fabcdefghijklm",
+        "PipelineRoleArn": "arn:aws:iam::123456789012:role/pipeline-jobs",
+        "PipelineEntryPoint": "s3://bucket/minutehand-pipeline/main.py",
+    },
     "own handlers": {
         **EXISTING,
         "HandlersLayer": "arn:aws:lambda:eu-central-1:123456789012:layer:handlers:1",

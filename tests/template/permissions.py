@@ -39,6 +39,7 @@ TO_CONNECT = {"rds-db:connect", "kms:Decrypt"}
 TO_ENCRYPT = {"kms:GenerateDataKey", "kms:Decrypt"}
 TO_TELL = {"events:PutEvents", "sns:Publish"}
 TO_SET_ALARMS = {"scheduler:CreateSchedule", "iam:PassRole"}
+TO_RUN_THE_PIPELINE = {"emr-serverless:StartJobRun", "emr-serverless:ListJobRuns", "iam:PassRole"}
 WRITES_LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 
 

@@ -48,19 +48,21 @@ def template(text: str) -> dict[str, Any]:
 def deployed(template: dict[str, Any], **parameters: Any) -> dict[str, Any]:
     """Return the resources of a deployment, with conditions resolved."""
     defaults = {name: facts.get("Default", "") for name, facts in template["Parameters"].items()}
-    resources: dict[str, Any] = Choice({**defaults, **EXAMPLE, **parameters}, template["Conditions"]).chosen(
-        template["Resources"]
-    )
-    return resources
+    choice = Choice({**defaults, **EXAMPLE, **parameters}, template["Conditions"])
+    return dict(choice.chosen(template["Resources"]))
+
+
+def statements(template: dict[str, Any], role: str, **parameters: Any) -> list[dict[str, Any]]:
+    """Return what the only policy of a role allows."""
+    (policy,) = deployed(template, **parameters)[role]["Properties"]["Policies"]
+    return list(policy["PolicyDocument"]["Statement"])
 
 
 def rights(template: dict[str, Any], role: str, **parameters: Any) -> set[tuple[str, str]]:
     """Return the actions and resources that a role allows."""
-    policies = deployed(template, **parameters)[role]["Properties"]["Policies"]
     return {
         (action, str(resource))
-        for policy in policies
-        for statement in policy["PolicyDocument"]["Statement"]
+        for statement in statements(template, role, **parameters)
         for action, resource in product(listed(statement["Action"]), listed(statement["Resource"]))
     }
 
@@ -77,8 +79,15 @@ def job(template: dict[str, Any], schedule: str = "Nightly", **parameters: Any) 
         **{name: choice.chosen(value) for name, value in own.items()},
     }
     filled = re.sub(r"\$\{(\w+)\}", lambda found: str(values.get(found[1], found[0])), text)
-    request: dict[str, Any] = json.loads(filled)
-    return request
+    return dict(json.loads(filled))
+
+
+def configuration(template: dict[str, Any], **parameters: Any) -> dict[str, str]:
+    """Return the properties of Spark that all jobs of the application have."""
+    (defaults,) = deployed(template, **parameters)["Application"]["Properties"]["RuntimeConfiguration"]
+    assert defaults["Classification"] == "spark-defaults"
+    text, own = defaults["Properties"]["spark.archives"]["Fn::Sub"]
+    return {**defaults["Properties"], "spark.archives": text.replace("${Environment}", own["Environment"])}
 
 
 @pytest.mark.planted("AutoStopConfiguration:", "AutoStop:")
@@ -106,9 +115,7 @@ def test_defaults_start_and_drop_nothing(template: dict[str, Any]) -> None:
 @pytest.mark.planted(r"\$\{LakeBucket\}/\$\{LakePrefix\}/\*", "${LakeBucket}/*")
 @pytest.mark.planted("Resource: !Ref DatabaseUrlSecretArn", 'Resource: "*"')
 @pytest.mark.planted("Action: s3:GetObject\n", 'Action: "s3:*"\n')
-def test_job_role_has_least_privilege(
-    template: dict[str, Any],
-) -> None:
+def test_job_role_has_least_privilege(template: dict[str, Any]) -> None:
     assert rights(template, "JobRole") == {
         ("s3:ListBucket", _sub("arn:${AWS::Partition}:s3:::${LakeBucket}")),
         *((f"s3:{action}Object", _sub(LAKE)) for action in ("Get", "Put", "Delete")),
@@ -120,13 +127,7 @@ def test_job_role_has_least_privilege(
 
 @pytest.mark.planted(r"s3:prefix: \[.*?\]", 's3:prefix: ["*"]')
 def test_job_may_list_only_its_prefixes(template: dict[str, Any]) -> None:
-    (listing,) = [
-        statement
-        for statement in deployed(template)["JobRole"]["Properties"]["Policies"][0]["PolicyDocument"][
-            "Statement"
-        ]
-        if statement["Action"] == "s3:ListBucket"
-    ]
+    (listing,) = [each for each in statements(template, "JobRole") if each["Action"] == "s3:ListBucket"]
 
     assert listing["Condition"] == {"StringLike": {"s3:prefix": ["lake", "lake/*", "minutehand-pipeline/*"]}}
 
@@ -146,14 +147,8 @@ def test_job_may_use_configured_kms_keys_only(template: dict[str, Any]) -> None:
 @pytest.mark.planted("Action: emr-serverless:StartJobRun", 'Action: "emr-serverless:*"')
 @pytest.mark.planted("Resource: !GetAtt JobRole.Arn", 'Resource: "*"')
 @pytest.mark.planted("Condition: {StringEquals: {iam:PassedToService: [^}]*}}", "Sid: Pass")
-def test_schedule_role_has_least_privilege(
-    template: dict[str, Any],
-) -> None:
-    statements = deployed(template)["ScheduleRole"]["Properties"]["Policies"][0]["PolicyDocument"][
-        "Statement"
-    ]
-
-    assert statements == [
+def test_schedule_role_has_least_privilege(template: dict[str, Any]) -> None:
+    assert statements(template, "ScheduleRole") == [
         {
             "Effect": "Allow",
             "Action": "emr-serverless:StartJobRun",
@@ -171,9 +166,7 @@ def test_schedule_role_has_least_privilege(
 @pytest.mark.planted("ArnEquals: {aws:SourceArn: !GetAtt Application.Arn}", 'ArnLike: {aws:SourceArn: "*"}')
 @pytest.mark.planted("Principal: {Service: emr-serverless.amazonaws.com}", 'Principal: {AWS: "*"}')
 @pytest.mark.planted("Condition: {StringEquals: {aws:SourceAccount: [^}]*}}", "Sid: Any")
-def test_roles_trust_only_their_services(
-    template: dict[str, Any],
-) -> None:
+def test_roles_trust_only_their_services(template: dict[str, Any]) -> None:
     account = {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
     application = {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": ["Application", "Arn"]}}}
     wanted = {
@@ -191,22 +184,36 @@ def test_roles_trust_only_their_services(
 
 
 @pytest.mark.planted(r'"\$\{Package\}/main.py"', '"${Package}/app.py"')
-@pytest.mark.planted("#environment", "#env")
-@pytest.mark.planted("spark.executorEnv.MINUTEHAND_DATABASE_SECRET", "spark.executorEnv.DATABASE_SECRET")
 def test_schedule_starts_the_package(template: dict[str, Any]) -> None:
     submit = job(template, Drop="yes")["JobDriver"]["SparkSubmit"]
-    conf = dict(re.findall(r"--conf ([^= ]+)=(\S+)", submit["SparkSubmitParameters"]))
-    places = ("spark.emr-serverless.driverEnv", "spark.executorEnv")
 
     assert submit["EntryPoint"] == "s3://example/minutehand-pipeline/main.py"
     assert (ROOT / "pipeline" / Path(submit["EntryPoint"]).name).exists()
     assert submit["EntryPointArguments"] == ["archive", "s3://example/lake", "--drop"]
-    assert conf["spark.archives"] == (
-        "s3://example/minutehand-pipeline/minutehand-pipeline-3.11-x86_64.tar.gz#environment"
-    )
-    for place in places:
+
+
+@pytest.mark.planted("#environment", "#env")
+@pytest.mark.planted("spark.executorEnv.MINUTEHAND_DATABASE_SECRET", "spark.executorEnv.DATABASE_SECRET")
+@pytest.mark.planted("spark.emr-serverless.driverEnv.PYSPARK_PYTHON: ", "spark.driverEnv.PYSPARK_PYTHON: ")
+def test_application_configures_all_jobs(template: dict[str, Any]) -> None:
+    conf = configuration(template)
+
+    assert conf["spark.archives"].endswith("/minutehand-pipeline-3.11-x86_64.tar.gz#environment")
+    for place in ("spark.emr-serverless.driverEnv", "spark.executorEnv"):
         assert conf[f"{place}.PYSPARK_PYTHON"] == "./environment/bin/python"
         assert conf[f"{place}.MINUTEHAND_DATABASE_SECRET"] == EXAMPLE["DatabaseUrlSecretArn"]
+
+
+@pytest.mark.planted("PipelineEntryPoint:", "EntryPoint:")
+@pytest.mark.planted(r"Value: !GetAtt JobRole.Arn", "Value: !GetAtt ScheduleRole.Arn")
+def test_outputs_are_parameters_of_the_queues_stack(template: dict[str, Any]) -> None:
+    parameters = yaml_parse((ROOT / "template.yaml").read_text("utf-8"))["Parameters"]
+    outputs = {name: each["Value"] for name, each in template["Outputs"].items()}
+
+    assert outputs.keys() == {name for name in parameters if name.startswith("Pipeline")}
+    assert outputs["PipelineApplicationId"] == {"Ref": "Application"}
+    assert outputs["PipelineRoleArn"] == {"Fn::GetAtt": ["JobRole", "Arn"]}
+    assert outputs["PipelineEntryPoint"] == {"Fn::Sub": "s3://${LakeBucket}/${PackagePrefix}/main.py"}
 
 
 @pytest.mark.planted('"report", "s3', '"archive", "s3')
@@ -221,8 +228,6 @@ def test_report_schedule_writes_below_the_lake(template: dict[str, Any]) -> None
         "--out",
         "s3://example/lake/report",
     ]
-    # A report reads the lake only.
-    assert "SECRET" not in submit["SparkSubmitParameters"]
     assert deployed(template, ReportSchedule="ENABLED")["NightlyReport"]["Properties"]["State"] == "ENABLED"
 
 
@@ -232,14 +237,12 @@ def test_package_is_that_of_the_architecture(template: dict[str, Any]) -> None:
     for architecture, machine in (("x86_64", "x86_64"), ("arm64", "aarch64")):
         application = deployed(template, Architecture=architecture)["Application"]["Properties"]
         assert application["Architecture"] == architecture.upper()
-        for schedule in ("Nightly", "NightlyReport"):
-            usual, named = (
-                job(template, schedule, Architecture=architecture, PackageName=name)
-                for name in ("", "mine.tar.gz")
-            )
-            package = f"/minutehand-pipeline-3.11-{machine}.tar.gz#environment"
-            assert package in usual["JobDriver"]["SparkSubmit"]["SparkSubmitParameters"]
-            assert "/mine.tar.gz#environment" in named["JobDriver"]["SparkSubmit"]["SparkSubmitParameters"]
+        usual, named = (
+            configuration(template, Architecture=architecture, PackageName=name)["spark.archives"]
+            for name in ("", "mine.tar.gz")
+        )
+        assert usual.endswith(f"/minutehand-pipeline-3.11-{machine}.tar.gz#environment")
+        assert named.endswith("/mine.tar.gz#environment")
 
 
 def _sub(text: str) -> str:

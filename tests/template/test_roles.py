@@ -14,6 +14,7 @@ from tests.template.permissions import (
     STARS,
     TO_CONNECT,
     TO_ENCRYPT,
+    TO_RUN_THE_PIPELINE,
     TO_SET_ALARMS,
     TO_TELL,
     WRITES_LOGS,
@@ -125,7 +126,7 @@ def test_worker_role_covers_its_log_failures_and_secrets(stack: Stack) -> None:
 
     own = [right for right in rights_of(stack, "WorkerFunction") if right[0] not in STARS]
 
-    theirs = {*WRITES_LOGS, *TO_CONNECT, *TO_ENCRYPT, *TO_TELL, *TO_SET_ALARMS}
+    theirs = {*WRITES_LOGS, *TO_CONNECT, *TO_ENCRYPT, *TO_TELL, *TO_SET_ALARMS, *TO_RUN_THE_PIPELINE}
     assert {action for action, _ in own} == {
         "sqs:SendMessage",
         "scheduler:DeleteSchedule",

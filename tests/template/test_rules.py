@@ -42,6 +42,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({**EXISTING, "ApiAuth": "jwt", "JwtIssuer": ISSUER}, "ApiAuth=jwt requires JwtIssuer and JwtAudience"),
     ({**EXISTING, "ApiAuth": "jwt", "JwtAudience": "jobs"}, "ApiAuth=jwt requires JwtIssuer and JwtAudience"),
     ({**EXISTING, "SnapStart": "on"}, "SnapStart=on requires a Release"),
+    ({**EXISTING, "PipelineApplicationId": "00f"}, "require each other; set all three"),
+    ({**EXISTING, "PipelineEntryPoint": "s3://bucket/main.py"}, "require each other; set all three"),
     ({**EXISTING, "Mode": "prompt", "DispatcherReservedConcurrency": 1}, "Mode=prompt requires"),
     ({**EXISTING, "Mode": "prompt", "DispatcherReservedConcurrency": 2}, "Mode=prompt requires"),
     (

@@ -44,7 +44,7 @@ class LambdaInvoker:
             )
         except NoAnswerError as error:
             raise InvocationError(
-                f"Lambda at {service.url} does not answer ({error}); a VPC needs a NAT gateway or an endpoint "
+                f"Lambda at {service.url} did not respond ({error}); a VPC needs a NAT gateway or an endpoint "
                 "for lambda"
             ) from error
         if answer.status >= 300:

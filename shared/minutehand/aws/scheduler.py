@@ -68,7 +68,7 @@ class Scheduler:
             answer = self._service.send(method, path, body, JSON)
         except NoAnswerError as error:
             raise AlarmError(
-                f"EventBridge Scheduler at {self._service.url} does not answer ({error}); a VPC needs a NAT gateway or "
+                f"EventBridge Scheduler at {self._service.url} did not respond ({error}); a VPC needs a NAT gateway or "
                 "an endpoint for scheduler"
             ) from error
         if answer.status >= 300 and answer.code != accepted:

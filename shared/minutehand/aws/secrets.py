@@ -48,7 +48,7 @@ def _request(name: str, where: str) -> Answer:
         return manager.send("POST", "/", json.dumps({"SecretId": name}).encode(), HEADERS)
     except NoAnswerError as error:
         raise ConfigurationError(
-            f"the secret {name} cannot be read: Secrets Manager at {manager.url} does not answer "
+            f"the secret {name} cannot be read: Secrets Manager at {manager.url} did not respond "
             f"({error}); a VPC needs a NAT gateway or an endpoint for secretsmanager"
         ) from error
     finally:

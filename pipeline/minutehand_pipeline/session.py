@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from minutehand_pipeline.errors import MissingError
 from minutehand_pipeline.java import ensure_java
+from minutehand_pipeline.priority import lower_priority
 from minutehand_pipeline.shared_classes import discard, sharing_option
 
 if TYPE_CHECKING:
@@ -42,12 +43,15 @@ LOCAL = {
     "spark.log.level": "ERROR",
     # Above this number of files, Spark would list them with a job that has a task per file.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+    # Otherwise each operation on a column calls Java about 15 times, to note the line of Python for error messages.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
 # Settings of a local session for data of medium size. Java's second compiler takes as long as the queries, and planning
-# again after each stage changes nothing: the number of partitions follows the number of rows already.
+# again after each stage changes nothing: the number of partitions follows the number of rows already. Without that
+# compiler, Java reserves only 48 MB for compiled code. Many reports of one process fill them, and then it fails.
 MEDIUM = {
-    JAVA_OPTIONS: f"{LOCAL[JAVA_OPTIONS]} -XX:TieredStopAtLevel=1",
+    JAVA_OPTIONS: f"{LOCAL[JAVA_OPTIONS]} -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
     "spark.sql.adaptive.enabled": "false",
 }
 
@@ -61,11 +65,18 @@ SMALL_ROWS = 200_000
 TASK_ATTEMPTS = 4
 
 
-def build_session(name: str, *, cores: int | None = None, settings: Mapping[str, str] = {}) -> "SparkSession":
+def build_session(
+    name: str,
+    *,
+    cores: int | None = None,
+    settings: Mapping[str, str] = {},
+    in_background: bool = False,
+) -> "SparkSession":
     """Return the active session, the one that spark-submit prepared, or a new local one.
 
-    `cores` and `settings` apply to a local session only. Its Java's output is hidden unless the logger
-    `minutehand_pipeline` is at DEBUG. Raises MissingError if Spark or Java is not installed.
+    `cores` and `settings` apply to a local session only. With `in_background`, it leaves the processors to other
+    programs. Its Java's output is hidden unless the logger `minutehand_pipeline` is at DEBUG. Raises MissingError if
+    Spark or Java is not installed.
     """
     try:
         from pyspark.sql import SparkSession
@@ -73,7 +84,9 @@ def build_session(name: str, *, cores: int | None = None, settings: Mapping[str,
         raise MissingError("Spark is not installed; run: pip install 'minutehand-pipeline[spark]'") from error
     active = SparkSession.getActiveSession()
     with _restored_sigint():
-        spark = active or (_submitted(name) if _is_submitted() else _local(name, cores, settings))
+        spark = active or (
+            _submitted(name) if _is_submitted() else _local(name, cores, settings, in_background)
+        )
     for setting, value in ALWAYS.items():
         spark.conf.set(setting, value)
     return spark
@@ -109,7 +122,7 @@ def _submitted(name: str) -> "SparkSession":
     return SparkSession.builder.appName(name).getOrCreate()
 
 
-def _local(name: str, cores: int | None, settings: Mapping[str, str]) -> "SparkSession":
+def _local(name: str, cores: int | None, settings: Mapping[str, str], in_background: bool) -> "SparkSession":
     from pyspark.sql import SparkSession
 
     cores = cores or os.cpu_count() or 1
@@ -122,14 +135,14 @@ def _local(name: str, cores: int | None, settings: Mapping[str, str]) -> "SparkS
         **ALWAYS,
         **settings,
     }
-    _start_java(options)
+    _start_java(options, in_background)
     builder = SparkSession.builder
     for setting, value in options.items():
         builder = builder.config(setting, value)
     return builder.getOrCreate()
 
 
-def _start_java(options: dict[str, str]) -> None:
+def _start_java(options: dict[str, str], in_background: bool) -> None:
     """Start the Java that the session will use, unless this process has one. Adds to its options."""
     from pyspark import SparkContext
 
@@ -138,17 +151,17 @@ def _start_java(options: dict[str, str]) -> None:
     plain, sharing = options[JAVA_OPTIONS], sharing_option(ensure_java())
     options[JAVA_OPTIONS] = f"{plain} {sharing}".strip()
     try:
-        _launch(options)
+        _launch(options, in_background)
     except MissingError:
         if not sharing:
             raise
         options[JAVA_OPTIONS] = plain
-        _launch(options)
+        _launch(options, in_background)
         # It starts without the archive, so the archive is damaged.
         discard(sharing)
 
 
-def _launch(options: Mapping[str, str]) -> None:
+def _launch(settings: Mapping[str, str], in_background: bool) -> None:
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
@@ -157,12 +170,16 @@ def _launch(options: Mapping[str, str]) -> None:
     # Everything runs on the loopback interface, so the machine's name need not resolve.
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("SPARK_LOCAL_HOSTNAME", "localhost")
-    conf = SparkConf().setAll(list(options.items()))
+    conf = SparkConf().setAll(list(settings.items()))
     with tempfile.TemporaryFile() as output:
+        options = {**_streams(output), "start_new_session": in_background}
         try:
-            SparkContext(conf=conf, gateway=launch_gateway(conf, _streams(output)))  # type: ignore[no-untyped-call]
+            gateway = launch_gateway(conf, options)  # type: ignore[no-untyped-call]
+            SparkContext(conf=conf, gateway=gateway)
         except PySparkRuntimeError as error:
             raise MissingError(f"Java did not start for Spark: {_last_line(output)}") from error
+    if in_background:
+        lower_priority(gateway.proc.pid)
 
 
 def _streams(output: IO[bytes]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from minutehand_pipeline.session import build_session
+from minutehand_pipeline.session import JAVA_OPTIONS, MEDIUM, build_session
 from tests.pipeline.object_store import store, store_server
 
 __all__ = ["store", "store_server"]
@@ -20,9 +20,9 @@ for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "JDK_JAVA_OP
 os.environ["PYARROW_IGNORE_TIMEZONE"] = "1"
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 
-# Only the first-level compiler, which is faster for short runs.
 QUICK = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC",
+    # Only the first-level compiler, which is faster for short runs.
+    JAVA_OPTIONS: MEDIUM[JAVA_OPTIONS],
     # Compiling a query takes longer than running it on a few rows.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.adaptive.enabled": "false",

@@ -1,5 +1,6 @@
 """The lake shows committed rows once and completely, and no others."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -96,16 +97,18 @@ def test_one_of_several_concurrent_commits_succeeds(lake: Lake) -> None:
     assert len(lake.table(EVENTS).files()) == 8
 
 
-def test_stale_handle_cannot_commit(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other committed after the check of the number, so only the transaction can fence."""
+def test_stale_handle_cannot_commit(lake: Lake) -> None:
+    """The other run commits after the check of the number, so only the transaction can fence."""
     lake.table(EVENTS).create()
-    table = lake.table(EVENTS)
-    held = table._open()
-    lake.table(EVENTS).commit(data_files(lake), app="t", number=1)
-    monkeypatch.setattr(table, "_open", lambda: held)
+
+    def files() -> Iterator[DataFile]:
+        # Read after the check.
+        lake.table(EVENTS).commit(data_files(lake), app="t", number=1)
+        yield from data_files(lake)
 
     with pytest.raises(BusyError, match="another run committed before batch 1 of t"):
-        table.commit(data_files(lake), app="t", number=1)
+        lake.table(EVENTS).commit(files(), app="t", number=1)
+    assert len(lake.table(EVENTS).files()) == 1
 
 
 def test_uncommitted_file_is_ignored_and_vacuumed(spark: SparkSession, lake: Lake) -> None:

@@ -197,7 +197,7 @@ class Archiver:
 
     def _queue_rows(self, days: Sequence[Day], snapshot: str) -> DataFrame:
         home, wanted = days[0].home, [each.day for each in days]
-        reader = self.spark.read.format("minutehand").options(home=home.name, **self.location)
+        reader = self.spark.read.format("minutehand").options(table=home.name, **self.location)
         reader = reader.options(since=min(wanted).isoformat(), until=max(wanted).isoformat())
         rows = reader.options(snapshot=snapshot, slots=str(self._slots)).load()
         # A day between them may have no partition, but late rows in the default partition.

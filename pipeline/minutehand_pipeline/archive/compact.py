@@ -1,4 +1,4 @@
-"""Merge the small files of days, which late rows and many tasks leave. The rows do not change."""
+"""Merge the small files of days, left by late rows and parallel tasks. The rows do not change."""
 
 from collections import defaultdict
 from collections.abc import Mapping

@@ -43,7 +43,7 @@ class EraseConfig:
     def __post_init__(self) -> None:
         """Check that there is exactly one subject."""
         if sum(each is not None for each in (self.job, self.key, self.tenant)) != 1:
-            raise InputError("pass exactly one of --job, --key and --tenant")
+            raise InputError("expected exactly one of --job, --key and --tenant")
         if self.queue is not None and self.key is None:
             raise InputError("--queue requires --key")
         if "" in (self.tenant, self.key, self.queue):

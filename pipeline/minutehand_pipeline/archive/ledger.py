@@ -55,8 +55,8 @@ def reconcile(database: Database, table: Table, *, dry_run: bool = False) -> int
     number, table_id = last[0]["number"], last[0]["lake"]
     if not table.exists or table.id != table_id:
         raise LakeError(
-            f"{table.uri} is not the table that {table.home.name} was archived to, which has the id {table_id}; "
-            "pass the lake that has it (a moved table keeps its id)"
+            f"{table.uri} must be the table to which {table.home.name} was archived, with the id {table_id}, "
+            f"got {table.id if table.exists else 'no table'}; pass the lake that has it (a moved table keeps its id)"
         )
     committed = table.number(APP)
     if committed == number + 1:

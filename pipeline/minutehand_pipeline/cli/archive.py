@@ -30,7 +30,7 @@ DROPPED = {
 @click.command()
 @click.argument("lake")
 @click.option(
-    "--home", "homes", type=click.Choice(HOMES), multiple=True, help="Archive only this table; repeatable."
+    "--table", "homes", type=click.Choice(HOMES), multiple=True, help="Archive only this table; repeatable."
 )
 @click.option("--day", type=DAY, metavar="DAY", help="Archive only this UTC day, such as 2026-03-31.")
 @click.option("--since", type=DAY, metavar="DAY", help="First UTC day.")
@@ -85,7 +85,7 @@ def archive(
     from minutehand_pipeline.lake import Lake
 
     if day is not None and (since is not None or until is not None):
-        raise click.UsageError("pass --day, or --since and --until, not both")
+        raise click.UsageError("expected --day, or --since and --until, got both")
     export_database_url()
     config = ArchiveConfig(
         lake=Lake(lake),
@@ -114,7 +114,8 @@ def _run(config: "ArchiveConfig") -> "ArchiveResult":
 
     spark = None
     if not config.dry_run:
-        spark = build_session("minutehand archive", settings=settings_for(estimate_rows(config)))
+        settings = settings_for(estimate_rows(config))
+        spark = build_session("minutehand archive", settings=settings, in_background=True)
     with progress("days", None) as advance:
         return archive_days(spark, config, on_day=lambda _: advance(1))
 
@@ -125,7 +126,7 @@ def _put(result: "ArchiveResult", form: str, dry_run: bool) -> None:
             put_json(each)
     elif result.days:
         put_table(
-            ["home", "day", "outcome", "rows", "batch", "partition"], [_row(each) for each in result.days]
+            ["table", "day", "outcome", "rows", "batch", "partition"], [_row(each) for each in result.days]
         )
     else:
         print_message("No finished day has rows to archive.")

@@ -21,7 +21,7 @@ from minutehand_pipeline.cli.database import export_database_url
 @output_option("table", "json")
 @connection_options
 def compact(lake: str, files: int, dry_run: bool, form: str) -> None:
-    """Merge the small files of each day in LAKE, which late rows and many tasks leave.
+    """Merge the small files of each day in LAKE, left by late rows and parallel tasks.
 
     The rows do not change. The next report reads the compacted days again. The old files remain for readers that opened
     the lake before; `minutehand pipeline archive --vacuum` deletes them after a week. Spark is not needed.
@@ -42,6 +42,6 @@ def compact(lake: str, files: int, dry_run: bool, form: str) -> None:
             put_json({**vars(each), "dry_run": dry_run})
         return
     rows = [[each.home, f"{each.days:,}", f"{each.before:,}", f"{each.after:,}"] for each in found]
-    put_table(["home", "days", "small files", "afterwards"], rows)
+    put_table(["table", "days", "small files", "afterwards"], rows)
     if dry_run:
         print_message("This was a dry run: nothing was changed.")

@@ -64,7 +64,7 @@ def _put(result: "EraseResult", form: str, dry_run: bool) -> None:
         return
     pairs = zip(result.erased.items(), result.left.values(), strict=True)
     put_table(
-        ["home", "would be erased" if dry_run else "erased", "left in the database"],
+        ["table", "would be erased" if dry_run else "erased", "left in the database"],
         [[name, str(rows), str(left)] for (name, rows), left in pairs],
     )
     if dry_run:

@@ -81,7 +81,7 @@ def load(
 
     The columns and fields are those of `enqueue --file`: kind, payload, queue, key, run_at, delay, priority,
     max_attempts, retry, timeout, headers, personal, tenant. Rejected rows are written to --rejects with the reason,
-    and the exit code is 1; the other rows are entered in one transaction. Repeating a load does nothing.
+    and the exit code is 1; the other rows are enqueued in one transaction. Running the same load again has no effect.
 
     \b
     Examples:

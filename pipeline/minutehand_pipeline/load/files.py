@@ -161,9 +161,9 @@ def check_names(file: File, names: Sequence[str], kind: str | None) -> None:
         if name not in LOADED:
             raise InputError(f"{file.uri}: unknown field {name[:80]!r}; expected some of {', '.join(LOADED)}")
     if "kind" not in names and kind is None:
-        raise InputError(f"{file.uri} has no column kind")
+        raise InputError(f"{file.uri} must have a column named kind; or set --kind for all rows")
     if len(set(names)) < len(names):
-        raise InputError(f"{file.uri} has two columns of the same name")
+        raise InputError(f"{file.uri} must not have two columns with the same name")
 
 
 def _cut_ndjson(file: File, _kind: str | None) -> Iterator[Cut]:

@@ -1,6 +1,5 @@
 """Load files: list them, read and check their rows, stage the jobs, and enter all of them in one transaction."""
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -16,6 +15,7 @@ from pyspark.sql import functions as F
 from minutehand.database import Database
 from minutehand.errors import MinutehandError
 from minutehand.settings import encrypts
+from minutehand.settings.table import MIDDLEWARE
 from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.load import loads
 from minutehand_pipeline.load.checks import checked
@@ -25,6 +25,7 @@ from minutehand_pipeline.load.rows import ROWS, reader
 from minutehand_pipeline.queue.location import url_getter
 from minutehand_pipeline.queue.source import register
 from minutehand_pipeline.queue.terms import check_conflict, check_rejects, check_spread
+from minutehand_pipeline.queue.writing import begin_run
 
 # The last line of a Python traceback, inside the text of a Spark error.
 PYTHON_ERROR = re.compile(r"(?:minutehand[\w.]*\.)?\b([A-Z]\w+Error): (.+)")
@@ -112,13 +113,13 @@ def check_config(config: LoadConfig) -> None:
     """Raise InputError for contradictory terms, and for settings that a load cannot apply."""
     check_conflict(config.on_conflict)
     if config.rate is not None and config.over is not None:
-        raise InputError("pass --rate or --over, not both")
+        raise InputError("expected --rate or --over, got both")
     check_spread(config.rate, config.over, config.start)
     if config.load is not None and not 1 <= len(config.load) <= 200:
         raise InputError(f"a load's name must have 1 to 200 characters, got {len(config.load)}")
     if config.rejects is not None and not config.dry_run:
         check_file(config.rejects)
-    if encrypts() or os.environ.get("MINUTEHAND_MIDDLEWARE"):
+    if encrypts() or MIDDLEWARE.read():
         raise InputError(
             "a load does not encrypt payloads or call middleware, but MINUTEHAND_ENCRYPTION_KEY or "
             "MINUTEHAND_MIDDLEWARE is set: unset it or use minutehand enqueue --file"
@@ -146,7 +147,7 @@ def keyed(queues: Mapping[str, str], session_tenant: str) -> Callable[[DataFrame
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """Translate a Spark error into the message that the failed task raised."""
+    """Translate a Spark error into the message that the failed task raised, if there is one."""
     try:
         yield
     except MinutehandError:
@@ -154,7 +155,9 @@ def translated_errors() -> Iterator[None]:
     # PySparkException or, without Spark Connect, the error of py4j.
     except Exception as error:
         found = [message for name, message in PYTHON_ERROR.findall(str(error)) if name not in SPARK_ERRORS]
-        raise InputError(found[-1].strip() if found else str(error).splitlines()[0]) from error
+        if not found:
+            raise
+        raise InputError(found[-1].strip()) from error
 
 
 def _identity_terms(config: LoadConfig) -> Sequence[object]:
@@ -185,6 +188,7 @@ def _enter(
         on_start(run)
     removed = loads.end_dead_runs(database)
     with loads.guarded(database, run):
+        begin_run(database, name, run)
         try:
             with translated_errors():
                 rows.write.format("minutehand").options(**_options(config, name, run)).mode("append").save()

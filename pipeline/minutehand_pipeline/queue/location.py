@@ -18,7 +18,7 @@ def url_getter(options: Mapping[str, str]) -> Callable[[], str]:
     """
     variable, file = options.get("url_variable"), options.get("url_file")
     if variable and file:
-        raise InputError("pass url_variable or url_file, not both")
+        raise InputError("expected url_variable or url_file, got both")
     if variable:
         return lambda: _from_variable(variable)
     return (lambda: _from_file(file)) if file else database_url

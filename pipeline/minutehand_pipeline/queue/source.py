@@ -49,7 +49,7 @@ from minutehand_pipeline.queue.writing import QueueWriter
 from minutehand_pipeline.schemas import HOMES, Home
 
 READ_OPTIONS = (
-    *("home", "day", "since", "until", "snapshot", "partitions", "slots", "columns", "relation"),
+    *("table", "day", "since", "until", "snapshot", "partitions", "slots", "columns", "relation"),
     *LOCATIONS,
 )
 
@@ -82,7 +82,7 @@ class QueueSource(DataSource):
         day = self._date("day")
         since, until = self._date("since"), self._date("until")
         if day is not None and (since is not None or until is not None):
-            raise InputError("pass day, or since and until, not both")
+            raise InputError("expected day, or since and until, got both")
         selection = Selection(
             self._home(), tuple(schema.names), day or since, day or until, self.options.get("relation")
         )
@@ -102,9 +102,9 @@ class QueueSource(DataSource):
         return QueueWriter(read_terms(self.options), schema, url_getter(self.options))
 
     def _home(self) -> Home:
-        name = self.options.get("home", "jobs_done")
+        name = self.options.get("table", "jobs_done")
         if name not in HOMES:
-            raise InputError(f"home must be one of {', '.join(HOMES)}, got {name!r}")
+            raise InputError(f"table must be one of {', '.join(HOMES)}, got {name!r}")
         return HOMES[name]
 
     def _date(self, option: str) -> date | None:

@@ -63,7 +63,7 @@ def check_rejects(rejected: int, limit: int | None) -> None:
 def check_spread(rate: float | None, over: timedelta | None, start: datetime | None) -> None:
     """Raise InputError for a rate or a duration out of range, or if a job would be due after the year 9998."""
     if rate is not None and over is not None:
-        raise InputError("pass rate or over, not both")
+        raise InputError("expected rate or over, got both")
     if rate is not None and not 0 < rate <= MAX_RATE:
         raise InputError("rate must be above 0 and at most 1,000,000 jobs per second")
     if over is not None and over <= timedelta():

@@ -59,15 +59,16 @@ class QueueWriter(DataSourceArrowWriter):
     """Enters the rows of a frame as jobs, all or none, and each load once."""
 
     def __init__(self, terms: Terms, schema: T.StructType, url: Callable[[], str]) -> None:
-        """Check the columns and create the run's staging table. Spark calls this once, before any task starts."""
+        """Check the columns. Without a run of the caller, begin one. Spark calls this once, before any task starts."""
         if unknown := [name for name in schema.names if name not in COLUMNS]:
             raise InputError(f"unknown column {unknown[0]!r}; expected some of {', '.join(COLUMNS)}")
         if "kind" not in schema.names:
-            raise InputError("the frame has no column kind")
+            raise InputError("the DataFrame must have a column named kind")
         self._terms, self._url = terms, url
         self._run = terms.run or str(uuid4())
-        with closing(Database(url)) as database, database.transaction() as connection:
-            connection.execute("select minutehand.begin_load(%s, %s)", [terms.load, self._run])
+        if terms.run is None:
+            with closing(Database(url)) as database:
+                begin_run(database, terms.load, self._run)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Copy a task's rows in one transaction."""
@@ -114,6 +115,12 @@ def _invalid_json(what: str) -> Iterator[None]:
         if getattr(error.__cause__, "sqlstate", None) != INVALID_TEXT:
             raise
         raise PayloadError("payload_is_json", f"the {what} of a row is not valid JSON") from None
+
+
+def begin_run(database: Database, load: str, run: str) -> None:
+    """Create a run's staging table. A run of the caller does this itself: Spark may outlive a killed caller."""
+    with database.transaction() as connection:
+        connection.execute("select minutehand.begin_load(%s, %s)", [load, run])
 
 
 def staging_table(run: str) -> str:

@@ -80,7 +80,7 @@ class Arrivals:
 
 def read_arrivals(table: pa.Table, since: float, until: float, *, with_names: bool) -> Arrivals:
     """Convert Spark's rows. Jobs due in [since, until) are counted; the others only compete for workers."""
-    table = table.take(_order(table))
+    table = table.take(order(table))
     due = _numbers(table, "due")
     queues, queue = np.unique(table["queue"].to_numpy(zero_copy_only=False).astype(str), return_inverse=True)
     runs = table["runs"].combine_chunks()
@@ -106,8 +106,8 @@ def read_arrivals(table: pa.Table, since: float, until: float, *, with_names: bo
     )
 
 
-def _order(table: pa.Table) -> Any:
-    """Order by when a job was known, then by salt, so that the result does not depend on the input order."""
+def order(table: pa.Table) -> Any:
+    """Return the order by when a job was known, then by salt, so that results do not depend on the input order."""
     return np.lexsort((table["salt"].to_numpy(), _numbers(table, "due"), _numbers(table, "known")))
 
 

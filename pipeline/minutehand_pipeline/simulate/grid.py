@@ -102,7 +102,7 @@ def expand_grid(bases: Sequence[Policy], axes: Sequence[str]) -> list[Policy]:
 def _parse_axis(axis: str) -> tuple[str, list[Any]]:
     name, equals, values = axis.partition("=")
     if not equals or name not in FIELDS or name in ("name", "limits"):
-        raise InputError(f"expected an axis of the grid such as chunk=1,5,10, got {axis!r}")
+        raise InputError(f"--grid must be NAME=VALUE,VALUE,..., such as chunk=1,5,10, got {axis!r}")
     return name, [_parse_value(name, text) for text in values.split(",")]
 
 

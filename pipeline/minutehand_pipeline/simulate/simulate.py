@@ -54,13 +54,14 @@ class SimulationConfig:
     def __post_init__(self) -> None:
         """Check the parameters."""
         if (self.lake is None) == (self.synthetic is None):
-            raise InputError("pass a lake or --synthetic, not both")
+            got = "both" if self.lake else "neither"
+            raise InputError(f"expected a lake or --synthetic, got {got}")
         if self.since and self.until and self.since > self.until:
             raise InputError(f"since must not be after until, got {self.since} and {self.until}")
         if min(self.since or FIRST_DAY, self.until or FIRST_DAY) < FIRST_DAY:
             raise InputError(f"since and until must not be before {FIRST_DAY}")
         if not self.policies:
-            raise InputError("pass at least one policy")
+            raise InputError("expected at least one policy, got none")
         if not 0 <= self.carry <= DAY:
             raise InputError(f"carry must be from 0 to 86400 seconds, got {self.carry}")
 

@@ -59,7 +59,9 @@ class Synthetic:
         if not 128 <= self.memory_mb <= 10_240:
             raise InputError(f"memory_mb must be from 128 to 10240, got {self.memory_mb}")
         if self.expected > MAX_JOBS:
-            raise InputError(f"the process would have {self.expected:,.0f} jobs; the maximum is {MAX_JOBS:,}")
+            raise InputError(
+                f"--synthetic must have at most {MAX_JOBS:,} jobs, got {self.expected:,.0f}; lower rate or days"
+            )
 
     @property
     def expected(self) -> float:

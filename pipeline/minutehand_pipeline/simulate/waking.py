@@ -12,8 +12,8 @@ from minutehand_pipeline.simulate.ticks import Ticks
 
 # With more jobs at once, the dispatcher offers them; the same as minutehand.waking.prompt.MOST_OFFERED.
 MOST_OFFERED = 32
-# Seconds between two looks of a dispatcher that waits, from a dispatch to the next, and if limits have no room.
-LOOK, TOGETHER, BLOCKED = 1.0, 0.1, 2.0
+# Seconds between two polls of a dispatcher that waits, from a dispatch to the next, and if limits have no room.
+POLL, TOGETHER, BLOCKED = 1.0, 0.1, 2.0
 # Seconds before a minute in which its alarm is not requested any more.
 LEAD = 5.0
 MINUTE = 60.0
@@ -57,8 +57,8 @@ class MinuteWaking:
 class PromptWaking(MinuteWaking):
     """Besides the ticks, jobs are offered right after their enqueue, and the dispatcher waits for others."""
 
-    _next = _tried = _seen = _invoked = -math.inf
-    _looks = False
+    _next = _tried = _polled = _invoked = -math.inf
+    _polls = False
 
     def enqueued(self, now: float, due: Sequence[int]) -> None:
         """Offer the jobs that are due, or let the dispatcher do it."""
@@ -68,35 +68,35 @@ class PromptWaking(MinuteWaking):
             return
         self.need(now)
         # It is invoked at most once a second, unless it waits.
-        if not self._looks:
-            self._invoked = max(now + self.policy.latency, self._invoked + LOOK)
-            self._seen = self._invoked
-            self._look_at(self._invoked)
+        if not self._polls:
+            self._invoked = max(now + self.policy.latency, self._invoked + POLL)
+            self._polled = self._invoked
+            self._poll_at(self._invoked)
 
     def due(self, now: float, known: float) -> None:
         """Dispatch a job for which the dispatcher has waited."""
         self.need(now)
-        if not self._looks or self._next > now + TOGETHER:
-            self._seen = max(self._seen, now - now % self.policy.interval)
-            self._look_at(max(now, self._tried + TOGETHER))
+        if not self._polls or self._next > now + TOGETHER:
+            self._polled = max(self._polled, now - now % self.policy.interval)
+            self._poll_at(max(now, self._tried + TOGETHER))
 
-    def _look_at(self, moment: float) -> None:
-        self._looks, self._next = True, moment
-        self.agenda.at(moment, TICKS, self._look)
+    def _poll_at(self, moment: float) -> None:
+        self._polls, self._next = True, moment
+        self.agenda.at(moment, TICKS, self._poll)
 
-    def _look(self, now: float) -> None:
-        if not self._looks or now != self._next:
+    def _poll(self, now: float) -> None:
+        if not self._polls or now != self._next:
             return
-        self._looks = False
-        self.tally.waited += now - min(now, self._seen)
-        self._seen = now
+        self._polls = False
+        self.tally.waited += now - min(now, self._polled)
+        self._polled = now
         lanes, blocked = self.dispatcher.lanes, False
         if (lanes.due or lanes.aside) and not self.dispatcher.full:
             blocked = not self.dispatcher.dispatch(now, now)
             self._tried = now
         # Jobs whose limits have no room wait for another one to end.
         if lanes.due or (lanes.aside and self.dispatcher.busy):
-            self._look_at(now + (LOOK if self.dispatcher.full else BLOCKED if blocked else TOGETHER))
+            self._poll_at(now + (POLL if self.dispatcher.full else BLOCKED if blocked else TOGETHER))
 
 
 class SleepWaking(MinuteWaking):

@@ -172,7 +172,7 @@ def test_other_lake_or_older_copy_is_rejected(stage: Stage) -> None:
     stage.archive(homes=JOBS)
     elsewhere = Lake(str(stage.home / "elsewhere"))
 
-    with pytest.raises(LakeError, match="is not the table that jobs_done was archived to"):
+    with pytest.raises(LakeError, match="must be the table to which jobs_done was archived"):
         stage.archive(homes=JOBS, lake=elsewhere)
     stage.sql("update minutehand.archive_batches set number = 7 where number = 1")
     with pytest.raises(LakeError, match="is 1, but the database's is 7: one of them is an older copy"):

@@ -56,7 +56,7 @@ def test_archive_that_cannot_drop_has_its_own_exit_code(
     stage.archive(homes=JOBS)
     arguments = [
         stage.lake.path,
-        "--home",
+        "--table",
         "jobs_done",
         "--day",
         DAY.isoformat(),

@@ -25,6 +25,8 @@ class Runner:
     """Runs commands on one Java, which is started again after it was killed."""
 
     home: Path
+    # Whether the Java that runs has outlived its Python processes.
+    lost_tasks: bool = False
     _java: "subprocess.Popen[str] | None" = None
     _gateway: tuple[str, str] = ("", "")
     _forks: multiprocessing.context.ForkServerContext = field(
@@ -68,6 +70,7 @@ class Runner:
         kill_group(process.pid)
         if self._java is not None and kind == KINDS[1]:
             kill_tree(self._java.pid, itself=False)
+            self.lost_tasks = True
         process.join(SECONDS)
 
     def settle(self) -> None:
@@ -92,6 +95,7 @@ class Runner:
                 text=True,
                 start_new_session=True,
             )
+            self.lost_tasks = False
             port, secret = self._ask().split()
             self._gateway = port, secret
         return self._gateway

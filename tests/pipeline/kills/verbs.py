@@ -149,10 +149,10 @@ class Report(Verb):
         state = "count_if(state = 'done'), count_if(state = 'dead'), count_if(state = 'cancelled')"
         lake = f"read_parquet({self.world.files('jobs')}, hive_partitioning = true)"
         with duckdb.connect() as connection:
-            told = query.format("sum(jobs), sum(done), sum(dead), sum(cancelled)", tables)
-            true = query.format(f"count(*), {state}", lake)
+            reported = query.format("sum(jobs), sum(done), sum(dead), sum(cancelled)", tables)
+            expected = query.format(f"count(*), {state}", lake)
             differ = connection.execute(
-                f"(({told}) except all ({true})) union all (({true}) except all ({told}))"
+                f"(({reported}) except all ({expected})) union all (({expected}) except all ({reported}))"
             ).fetchall()
         names = sorted(str(path.relative_to(home)) for path in (home / "report").rglob("*"))
         first = self.world.home / self.stored

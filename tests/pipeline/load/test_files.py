@@ -118,5 +118,5 @@ def test_kind_option_applies_to_rows_without_kind(tmp_path: Path) -> None:
         ("3", "given"),
         ("4", "given"),
     ]
-    with pytest.raises(InputError, match="has no column kind"):
+    with pytest.raises(InputError, match="must have a column named kind"):
         rows([str(tmp_path)])

@@ -28,8 +28,8 @@ def test_too_many_rejects_enter_nothing_but_are_written(stage: Stage) -> None:
     ("name", "text", "says"),
     [
         ("a.csv", "kind,color\na,red\n", "unknown field 'color'; expected some of kind, payload"),
-        ("a.csv", "payload\n1\n", "has no column kind"),
-        ("a.csv", "kind,kind\na,b\n", "has two columns of the same name"),
+        ("a.csv", "payload\n1\n", "must have a column named kind"),
+        ("a.csv", "kind,kind\na,b\n", "must not have two columns with the same name"),
         (
             "a.csv",
             "kind,debounce\na,10s\n",

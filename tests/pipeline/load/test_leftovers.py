@@ -7,12 +7,14 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from pyspark.sql.types import StringType, StructField, StructType
 
 from minutehand.database import Database, connect
 from minutehand.doctor import ExaminedDatabase, Finding, examine_database
 from minutehand.maintenance import run_maintenance
 from minutehand_pipeline.load import loads
-from minutehand_pipeline.queue.writing import staging_table
+from minutehand_pipeline.queue.terms import read_terms
+from minutehand_pipeline.queue.writing import QueueWriter, staging_table
 from tests.pipeline.load.gates import (
     COPYING,
     ROWS,
@@ -80,6 +82,14 @@ def test_table_without_a_guard_stays_for_a_day(stage: Stage) -> None:
         second = loads.end_dead_runs(Database.borrow(connection))
 
     assert (first, second) == (0, 1) and not loads.has_staging_table(Database.borrow(stage.connection), run)
+
+
+def test_spark_that_outlives_a_killed_driver_creates_no_table(stage: Stage) -> None:
+    columns = StructType([StructField("kind", StringType())])
+
+    QueueWriter(read_terms({"load": "once", "run": str(uuid4())}), columns, lambda: stage.address.url)
+
+    assert stage.staging() == []
 
 
 def test_table_in_use_stays(stage: Stage) -> None:

@@ -126,7 +126,7 @@ def test_load_rejects_encryption_and_middleware(stage: Stage, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("terms", "says"),
     [
-        ({"rate": 1.0, "over": timedelta(hours=1)}, "pass --rate or --over, not both"),
+        ({"rate": 1.0, "over": timedelta(hours=1)}, "expected --rate or --over, got both"),
         ({"rate": 0.0}, "rate must be above 0"),
         ({"on_conflict": "merge"}, "on_conflict must be one of replace, ignore, raise"),
         ({"load": "x" * 201}, "a load's name must have 1 to 200 characters"),

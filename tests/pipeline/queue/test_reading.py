@@ -57,7 +57,7 @@ def filled(direct_database: Address) -> Iterator[psycopg.Connection]:
 
 @pytest.mark.parametrize("home", HOMES)
 def test_every_row_is_read_once(read: Read, filled: psycopg.Connection, home: str) -> None:
-    frame = read(home=home, partitions=5)
+    frame = read(table=home, partitions=5)
 
     table = HOMES[home]
     assert frame.schema == table.schema
@@ -90,7 +90,7 @@ def test_day_options_include_both_ends(read: Read, filled: psycopg.Connection) -
     assert seen_days(read(day=LAST)) == [LAST]
     assert seen_days(read(since=days[1])) == days[1:]
     assert seen_days(read(until=days[1])) == days[:2]
-    assert seen_days(read(home="attempts", since=days[1], until=days[1])) == [days[1]]
+    assert seen_days(read(table="attempts", since=days[1], until=days[1])) == [days[1]]
 
 
 def seen_days(frame: DataFrame) -> list[date]:
@@ -154,7 +154,7 @@ def test_row_level_security_applies_to_reads(
         for role, url in made.items():
             (tmp_path / role).write_text(url)
             reader = spark.read.format("minutehand").option("url_file", str(tmp_path / role))
-            counts[role] = [reader.option("home", home).load().count() for home in ("jobs_done", "attempts")]
+            counts[role] = [reader.option("table", home).load().count() for home in ("jobs_done", "attempts")]
 
     own = filled.execute(
         "select (select count(*) from minutehand.jobs_done where tenant = 'acme'), count(*) from minutehand.attempts"
@@ -185,7 +185,7 @@ def test_row_of_ten_megabytes_is_read_completely(read: Read, filled: psycopg.Con
 
 
 def test_empty_queue_gives_an_empty_frame(read: Read) -> None:
-    assert read().count() == read(home="events", day=LAST).count() == 0
+    assert read().count() == read(table="events", day=LAST).count() == 0
 
 
 def test_plan_does_not_contain_the_url(
@@ -200,18 +200,18 @@ def test_plan_does_not_contain_the_url(
 
 
 INVALID_OPTIONS: list[tuple[dict[str, str], str]] = [
-    ({"home": "jobs_live"}, "home must be one of jobs_done, attempts, events, got 'jobs_live'"),
+    ({"table": "jobs_live"}, "table must be one of jobs_done, attempts, events, got 'jobs_live'"),
     ({"colums": "id"}, "unknown read option 'colums'"),
     ({"columns": "id,password"}, "jobs_done has no column 'password'"),
     ({"columns": "id,id"}, "columns must not repeat a name"),
     ({"day": "yesterday"}, "day must be a UTC day such as 2026-03-31, got 'yesterday'"),
-    ({"day": "2026-03-31", "until": "2026-03-31"}, "pass day, or since and until, not both"),
+    ({"day": "2026-03-31", "until": "2026-03-31"}, "expected day, or since and until, got both"),
     ({"partitions": "0"}, "partitions must be an integer from 1 to 10000"),
     ({"relation": "jobs_live"}, "relation must be a day of jobs_done"),
     ({"relation": "jobs_done_20260331; drop table x"}, "relation must be a day of jobs_done"),
     ({"relation": "jobs_done_20990101"}, "the database has no relation jobs_done_20990101"),
     ({"snapshot": "'; drop table x; --"}, "snapshot must be an id from pg_export_snapshot()"),
-    ({"url_variable": "X"}, "pass url_variable or url_file, not both"),
+    ({"url_variable": "X"}, "expected url_variable or url_file, got both"),
 ]
 
 

@@ -56,10 +56,10 @@ INVALID_WRITES: list[tuple[str, dict[str, Any], str]] = [
         {"load": "l", "on_conflict": "merge"},
         "on_conflict must be one of replace, ignore",
     ),
-    ("select 'k' as kind", {"load": "l", "rate": 1, "over": 1}, "pass rate or over, not both"),
+    ("select 'k' as kind", {"load": "l", "rate": 1, "over": 1}, "expected rate or over, got both"),
     ("select 'k' as kind", {"load": "l", "start": "2099-01-01T00:00"}, "start has no offset"),
     ("select 'k' as kind", {"load": "l", "mode": "overwrite"}, "a queue cannot be overwritten"),
-    ("select 1 as payload", {"load": "l"}, "the frame has no column kind"),
+    ("select 1 as payload", {"load": "l"}, "the DataFrame must have a column named kind"),
     ("select 'k' as kind, 1 as color", {"load": "l"}, "unknown column 'color'"),
     ("select '9' as kind", {"load": "l"}, "kind must be 1 to 100 letters"),
     (
@@ -81,7 +81,7 @@ INVALID_WRITES: list[tuple[str, dict[str, Any], str]] = [
     (
         "select 'k' as kind, 1D as delay, timestamp'2099-01-01' as run_at",
         {"load": "l"},
-        "set run_at or delay, not both",
+        "expected run_at or delay, got both",
     ),
     ("select 'k' as kind", {"load": "l", "over": 0}, "over must be a duration above 0"),
     (

@@ -1,17 +1,28 @@
 """The advice on capacity, verified with the simulator. These tests run without Spark."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from minutehand_pipeline.prices import LIST
-from minutehand_pipeline.report.advice import Advice, Goal, Sample, advice_sentences, advise, no_advice_reason
+from minutehand_pipeline.report.advice import (
+    Advice,
+    Goal,
+    Sample,
+    advice_sentences,
+    advise,
+    no_advice_reason,
+    trial,
+)
 from minutehand_pipeline.report.advice.sample import MOST_OF_HOUR, busiest_hours_of
 from minutehand_pipeline.report.advice.search import MARGIN, MOST_CAPACITY, choose_chunk
 from minutehand_pipeline.report.advice.trial import Trials
 from minutehand_pipeline.report.workload import Workload
-from minutehand_pipeline.simulate.policy import MODES
+from minutehand_pipeline.simulate.arrivals import Arrivals
+from minutehand_pipeline.simulate.engine import Simulation
+from minutehand_pipeline.simulate.policy import MODES, Policy
 from tests.pipeline.simulate.cases import job, table
 
 DAY = 1440
@@ -86,6 +97,22 @@ def test_freed_slot_that_waits_for_a_tick_is_never_advised(
     assert all(each.meets or not each.advised for each in advice.candidates)
 
 
+def test_search_simulates_no_policy_twice(
+    busy: tuple[Workload, Sample], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulated: list[tuple[Policy, int]] = []
+
+    class Recorded(Simulation):
+        def __init__(self, policy: Policy, arrivals: Arrivals) -> None:
+            simulated.append((policy, len(arrivals)))
+            super().__init__(policy, arrivals)
+
+    monkeypatch.setattr(trial, "Simulation", Recorded)
+    advise(*busy, goal(120))
+
+    assert len(simulated) == len(set(simulated)) > len(MODES)
+
+
 def test_advice_lists_every_mode_once_with_further_jobs(advice: Advice) -> None:
     assert sorted(each.mode for each in advice.candidates if each.jobs_per_invocation > 1) == sorted(MODES)
     assert [each.advised for each in advice.candidates] == [True] + [False] * (len(advice.candidates) - 1)
@@ -136,6 +163,13 @@ def test_more_jobs_are_a_tenth_more_in_the_same_time() -> None:
 
     assert len(more.arrivals) == pytest.approx(1.1 * len(sample.arrivals), abs=1)
     assert more.arrivals.counted.all()
+
+
+def test_more_jobs_do_not_depend_on_the_order_of_the_rows(busy: tuple[Workload, Sample]) -> None:
+    sample = busy[1]
+    backwards = replace(sample, rows=sample.rows.take(list(range(len(sample.rows)))[::-1]))
+
+    assert backwards.with_more(0.1, 1).arrivals.due == sample.with_more(0.1, 1).arrivals.due
 
 
 def test_chunks_are_large_only_for_short_jobs() -> None:

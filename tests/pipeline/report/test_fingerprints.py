@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from minutehand.model.cause import MESSAGE_CHARACTERS, masked_cause
 from minutehand_pipeline.report.failures import fingerprinted
 from minutehand_pipeline.report.redaction import MAX_LENGTH
+from tests.causes import CAUSES
 from tests.pipeline.report.conftest import at, attempts_frame, jobs_frame
 from tests.pipeline.report.parts import parts, tables
 
@@ -71,7 +73,7 @@ MESSAGES = [
     ("near'Elm Street' it broke", "near<text> it broke"),
     ("name='Elm', street=[`Elm`] at 'Elm'.", "name=<text>, street=[<text>] at <text>."),
     ("cannot open `Elm Street': denied", "cannot open <text>: denied"),
-    ('said "go to "Elm Street" twice" and left', "said <text> and left"),
+    ('read "go to "Elm Street" twice" and left', "read <text> and left"),
     ('5" of "Elm Street" and 7" more', "<number><text> more"),
     (r'got "{\"name\": \"Elm\"}" back', "got <text> back"),
     (r"got {\"name\": \"Elm Street\"} back", "got {<text>: <text>} back"),
@@ -104,6 +106,17 @@ def test_quoted_parts_of_messages_are_hidden_and_others_shown(spark: SparkSessio
 
     shown = [(message, row["message"]) for (message, _), row in zip(MESSAGES, rows, strict=True)]
     assert shown == MESSAGES
+
+
+def test_report_shows_no_word_that_the_cause_in_logs_hides(spark: SparkSession) -> None:
+    # A longer cause is cut elsewhere.
+    lines = [message.partition("\n")[0] for message, _ in CAUSES if len(message) <= MESSAGE_CHARACTERS]
+    rows = errors(spark, lines).select("message").collect()  # type: ignore[arg-type]
+
+    for line, row in zip(lines, rows, strict=True):
+        cause = masked_cause({"type": "E", "message": line})
+        shown = re.sub("<[a-z]+>", "", row["message"])
+        assert set(re.findall(r"\w+", shown)) <= set(re.findall(r"\w+", cause)), line
 
 
 def test_other_text_or_type_has_another_fingerprint(spark: SparkSession) -> None:

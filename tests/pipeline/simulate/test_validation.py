@@ -120,7 +120,7 @@ def lake(measured: Measured, spark: SparkSession, tmp_path_factory: pytest.TempP
     register(spark)
     for name in ("jobs_done", "attempts"):
         reader = spark.read.format("minutehand").option("url_file", str(url)).option("partitions", "1")
-        append(reader.option("home", name).load(), recorded, HOMES[name], app="test", number=1)
+        append(reader.option("table", name).load(), recorded, HOMES[name], app="test", number=1)
     return recorded
 
 

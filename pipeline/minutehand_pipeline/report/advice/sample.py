@@ -15,7 +15,7 @@ from minutehand_pipeline.report.config import ReportConfig
 from minutehand_pipeline.report.reading import Plan, store
 from minutehand_pipeline.report.window import Window, read_rows
 from minutehand_pipeline.report.workload import Workload
-from minutehand_pipeline.simulate.arrivals import SCHEMA, Arrivals, read_arrivals
+from minutehand_pipeline.simulate.arrivals import SCHEMA, Arrivals, order, read_arrivals
 from minutehand_pipeline.simulate.history import arrivals
 
 # Jobs that are simulated for each candidate; an hour with more of them is too long to simulate in a report.
@@ -49,7 +49,8 @@ class Sample:
         chance = np.random.default_rng(seed)
         count = len(self.rows)
         chosen = chance.choice(count, size=round(count * share), replace=False)
-        moved = self.rows.take(chosen)
+        # Spark's order depends on the number of cores.
+        moved = self.rows.take(order(self.rows)).take(chosen)
         at = moved["due"].to_numpy() + chance.uniform(-HOUR / 2, HOUR / 2, len(chosen))
         at = self.since + (at - self.since) % (self.until - self.since)
         changes = {"due": at, "known": at, "salt": chance.integers(-(2**63), 2**63, len(chosen))}

@@ -24,6 +24,7 @@ from backlog_values import (
     ATTEMPT,
     ATTEMPTS_OF_A_WORKER,
     FILTERS,
+    FINISHES,
     JOB_OPTIONS,
     OF_A_QUEUE,
     OF_LIMITS,
@@ -86,7 +87,7 @@ class Stock:
         some = {"ids": self.due[:10]}
         named = {"tenant": "", "queue": "other", "kind": "", "key": "", "group": "", "per": ""}
         old = {"before": datetime.now(UTC) - timedelta(days=2), "queue": None, "kind": None, "states": None}
-        job = dict.fromkeys(JOB_OPTIONS.split())
+        job = dict.fromkeys(JOB_OPTIONS)
         window = {"since": datetime.now(UTC) - timedelta(days=1), "until": datetime.now(UTC)}
         which = window | {"queue": None, "kind": None, "by_kind": True}
         filters = dict.fromkeys(FILTERS.split())
@@ -143,7 +144,7 @@ class Stock:
             "list_controls": {"after": None, "limit": 100},
             "list_firings": {"name": "schedule 7", "before": None, "limit": 50},
             "pause_schedule": {"name": "schedule 7", "paused": True, "next": None, "wake": None},
-            "remove_schedule": {"name": "schedule 7"},
+            "delete_schedule": {"name": "schedule 7"},
             "withdraw_ahead": {"name": "schedule 7", "now": datetime.now(UTC)},
             "save_schedule": dict.fromkeys(["starts", "ends", "source", "hash", "next", "wake"], None)
             | {"name": "schedule 7", "every": "@daily", "zone": "UTC", "jitter": timedelta()}
@@ -167,15 +168,14 @@ class Stock:
             "enqueue_incoming": {"load": uuid4(), "on_conflict": "replace"},
             "list_enqueued": {"after": self.due[0], "limit": 50},
             "extend": claims | {"leases": [timedelta(minutes=5)]},
-            "finish": claims | ATTEMPTS_OF_A_WORKER | {"nexts": None},
+            **dict.fromkeys(FINISHES, claims | ATTEMPTS_OF_A_WORKER | {"nexts": None}),
             "get": {"id": self.dead[0]},
             "release": claims | ATTEMPTS_OF_A_WORKER | {"delays": [timedelta(minutes=1)], "refunds": [0]},
             "list_jobs": filters | {"before": None, "limit": 51},
             "offer_now": {"ids": self.due[:1], "next": None, "others": False},
             "withdraw_now": {"ids": list(self.offered), "acks": list(self.offered.values())},
             "begin_wait": {"waiter": uuid4(), "lasts": timedelta(minutes=1), "scheduled": True},
-            "end_wait": {"waiter": uuid4()},
-            "look": {"waiter": uuid4(), "lasts": timedelta(minutes=1), "capacity": 70},
+            "poll": {"waiter": uuid4(), "lasts": timedelta(minutes=1), "capacity": 70},
             "offer": {
                 "now": None,
                 "capacity": 70,
@@ -231,13 +231,13 @@ class Stock:
             **{each: {"now": None} for each in AT_A_TIME.split()},
             **{each: {"queue": "default"} for each in OF_A_QUEUE.split()},
             "advance_settled": {"now": None, "pause": timedelta()},
-            "why_actor": named,
-            "why_controls": named,
+            **dict.fromkeys(["why_actor", "why_controls"], named),
             "why_line": {"queue": "default", "id": self.due[0], "priority": 5, "limit": 10_000}
             | {"visible": datetime.now(UTC)},
             "withdraw": {"ids": list(self.offered), "acks": list(self.offered.values())},
             "first_visible": {"ids": self.due},
             "note_alarm": {"error": "AccessDeniedException"},
+            "note_mode": {"mode": "sleep"},
             "note_watch": {"name": "watch-1", "at": datetime.now(UTC)},
             "take": lease | {"queue": "default", "limit": 10, "now": None, "only": None, "freed": None},
             "take_ahead": lease | {"queue": "default", "limit": 10},

@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from minutehand.model.new_job import OPTIONS
+
 ATTEMPT = {
     "outcome": "done",
     "seconds": 0.5,
@@ -14,6 +16,7 @@ ATTEMPT = {
     "memory_mb": 512,
     "version": "7",
 }
+FINISHES = ("finish", "finish_done", "finish_in_batch")
 ATTEMPTS_OF_A_WORKER = {
     "outcomes": ["done"],
     "seconds": [0.5],
@@ -22,12 +25,10 @@ ATTEMPTS_OF_A_WORKER = {
     "holds": None,
     **{name: ATTEMPT[name] for name in ("worker", "request", "memory_mb", "version")},
 }
-JOB_OPTIONS = """
-    queue group run_at delay priority max_attempts retry timeout headers every zone personal tenant unique_while
-    unique_for debounce debounce_max throttle id expires on_dead batch after after_failure
-"""
+JOB_OPTIONS = (*OPTIONS, "id")
 OF_LIMITS: dict[str, Any] = {
     "list_installed": {},
+    "end_wait": {"waiter": UUID(int=0)},
     "why_group": {"queue": "default", "tenant": "", "group": "a"},
     "limit_time": {"milliseconds": 10_000},
     "why_limited_next": {

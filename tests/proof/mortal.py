@@ -84,7 +84,7 @@ class ObservedDatabase(Database):
         self._worker = worker
 
     def run(self, name: str, /, **parameters: object) -> list[Record]:
-        if name != "finish" or self.in_transaction:
+        if name not in ("finish", "finish_done", "finish_in_batch") or self.in_transaction:
             return super().run(name, **parameters)
         acks = str(parameters["acks"]).strip("{}").split(",")
         with self.transaction():

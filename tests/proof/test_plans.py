@@ -30,6 +30,8 @@ INDEXES = {
     "count_due": {"jobs_live_due"},
     "extend": {"jobs_live_pkey"},
     "finish": {"jobs_live_pkey"},
+    "finish_done": {"jobs_live_pkey"},
+    "finish_in_batch": {"jobs_live_pkey"},
     "release": {"jobs_live_pkey"},
     "offer": {"jobs_live_busy", "jobs_live_due", "jobs_live_pkey"},
     "raise_floor": {"jobs_live_busy", "jobs_live_due"},
@@ -107,7 +109,7 @@ def test_flow_uses_its_indexes(full: tuple[Connection, Stock], name: str) -> Non
     assert used if name in EITHER else used == INDEXES[name]
 
 
-@pytest.mark.parametrize("name", ["finish", "supersede"])
+@pytest.mark.parametrize("name", ["finish", "finish_done", "finish_in_batch", "supersede"])
 def test_finishing_statements_search_live_jobs_only(full: tuple[Connection, Stock], name: str) -> None:
     connection, stock = full
 
@@ -115,7 +117,7 @@ def test_finishing_statements_search_live_jobs_only(full: tuple[Connection, Stoc
 
 
 @pytest.mark.parametrize(
-    "name", ["count_due", "offer", "take", "take_ahead", "claim", "finish", "raise_floor"]
+    "name", ["count_due", "offer", "take", "take_ahead", "claim", "finish", "finish_done", "raise_floor"]
 )
 def test_cost_does_not_grow_with_the_backlog(
     full: tuple[Connection, Stock], connection: Connection, name: str

@@ -27,6 +27,11 @@ select case when n %% 10 = 0 then 'rare' else 'echo' end,
        case when %(tenants)s > 0 then 'tenant' || n %% %(tenants)s else '' end, moment, moment
   from (select n, now() - n * interval '1 ms' as moment from generate_series(1, %(count)s) n) made
 """
+SCHEDULED = """
+insert into minutehand.jobs_live (kind, run_at, visible)
+select 'echo', moment, moment
+  from (select now() + interval '1 day' * (1 + random()) as moment from generate_series(1, %s)) made
+"""
 LANES = """
 insert into minutehand.lanes (queue, priority, shared, mixed) values ('default', 5, %(shared)s, not %(shared)s)
 """
@@ -48,12 +53,13 @@ LIMITS: dict[str, LiteralString] = {
 }
 
 
-def fill(connection: Connection, *, due: int, tenants: int = 0, idle: int = 0) -> None:
+def fill(connection: Connection, *, due: int, tenants: int = 0, idle: int = 0, scheduled: int = 0) -> None:
     """Replace all jobs and lanes, and the statistics."""
     for table in ("jobs_live", "lanes", "lane_changes", "controls"):
         connection.execute(f"delete from minutehand.{table}")  # type: ignore[arg-type]
     connection.execute("alter table minutehand.jobs_live disable trigger user")
     connection.execute(DUE, {"count": due, "tenants": tenants})
+    connection.execute(SCHEDULED, [scheduled])
     connection.execute("alter table minutehand.jobs_live enable trigger user")
     connection.execute(LANES, {"shared": tenants > 0})
     connection.execute(IDLE, [idle])
@@ -175,3 +181,13 @@ def test_cost_is_independent_of_idle_lanes(connection: Connection, name: str) ->
     fill(connection, due=2000, idle=20_000)
 
     assert buffers(connection, name) <= few * 1.2 + 10
+
+
+@pytest.mark.parametrize("limits", ["no limit", "limit of a kind"])
+@pytest.mark.parametrize("name", sorted(PARAMETERS))
+def test_cost_is_independent_of_scheduled_jobs(connection: Connection, name: str, limits: str) -> None:
+    fill(connection, due=2000)
+    few = buffers(connection, name, limits)
+    fill(connection, due=2000, scheduled=100_000)
+
+    assert buffers(connection, name, limits) <= about(few)

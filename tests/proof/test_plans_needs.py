@@ -29,12 +29,23 @@ SCHEDULES = """insert into minutehand.schedules (name, every, job, next, wake, l
                  from (select n, now() + n * interval '1 minute' as m from generate_series(1, 100000) n) x"""
 LIMITS = """insert into minutehand.controls (queue, "group", max_running)
             select 'default', 'g' || n, 1 from generate_series(1, 100000) n"""
+BREAKER = """insert into minutehand.controls (queue, per, max_running, break_after, break_for)
+             values ('default', 'group', 1, 3, interval '1 hour')"""
+GROUPS = """insert into minutehand.breakers (queue, tenant, "group", failures, opened, open_until)
+            select 'default', '', 'g' || n, 3, now(), now() + %s::interval from generate_series(1, 100000) n"""
+IN_GROUPS = """insert into minutehand.jobs_live (queue, kind, "group", run_at, visible)
+               select 'default', 'echo', 'g' || n, m, m
+                 from (select n, now() - n * interval '1 ms' as m from generate_series(1, 100000) n) x"""
+PAST_LANE = LANE.replace("now() + ", "now() - ")
+# When the breakers of these groups may close.
+BROKEN = {"open": "'1 hour'", "half open": "'-1 hour'", "closed": "null"}
 CASES: dict[str, tuple[str, ...]] = {
     "scheduled jobs": (LANE, JOBS),
     "lanes of scheduled jobs": (QUEUES.replace("%s", "'1 hour'"), IN_QUEUES.replace("%s", "'1 hour'")),
     "lanes of due jobs": (QUEUES.replace("%s", "'-1 hour'"), IN_QUEUES.replace("%s", "'-1 hour'")),
     "schedules": (SCHEDULES,),
     "limits of groups": (LANE, JOBS, LIMITS),
+    "groups that wait, without jobs": (LANE, BREAKER, GROUPS.replace("%s", "'1 hour'")),
     "lanes while another queue is paused": (
         QUEUES.replace("%s", "'1 hour'"),
         IN_QUEUES.replace("'q' || n", "'q' || n % 1000").replace("%s", "'1 hour'"),
@@ -72,3 +83,14 @@ def test_next_need_reads_few_pages_with_100000(connection: Connection, case: str
 
     assert plan.scanned == set()
     assert plan.buffers <= 1000
+
+
+@pytest.mark.parametrize("state", BROKEN)
+def test_next_need_reads_no_more_for_100000_groups(connection: Connection, state: str) -> None:
+    """It looks up the groups of the first 1,000 jobs."""
+    fill(connection, (PAST_LANE, BREAKER, GROUPS.replace("%s", BROKEN[state]), IN_GROUPS))  # type: ignore[arg-type]
+
+    plan: Plan = explain(connection, "next_need", {})
+
+    assert "breakers" not in plan.scanned
+    assert plan.buffers <= 8000

@@ -81,6 +81,8 @@ def shape(connection: Connection, name: str, parameters: dict[str, Any], role: s
                 "Subplan Name",
             )
         }
+        # Postgres runs leakproof conditions first if the table has policies for the role.
+        selected["Filter"] = sorted(re.findall(r"[^\s()]+", node.get("Filter", "")))
         return selected | {"Plans": [strip(inner) for inner in node.get("Plans", [])]}
 
     with connection.transaction(force_rollback=True):

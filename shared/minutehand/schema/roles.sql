@@ -2,7 +2,7 @@
 --
 --   minutehand_enqueuer   enqueues; reads no jobs
 --   minutehand_worker     dispatcher and workers: offers, claims, finishes, maintains; and enqueues
---   minutehand_operator   API and command line: reads jobs, changes those that are not running, purges; and enqueues
+--   minutehand_operator   API and command line: reads jobs, changes those that are not running, deletes them; and enqueues
 --   minutehand_tenant     as minutehand_operator, within one tenant, without what all tenants share
 --   minutehand_reader     reads what minutehand_operator reads, and changes nothing
 --   minutehand_migrator   may own the schema; see hand_over
@@ -36,7 +36,7 @@ as $$
 
         ('worker operator tenant reader', 'select', 'jobs jobs_live batches controls schedules firings', null),
         ('worker operator tenant reader', 'execute', 'state busy busy_alike bounds_job control_states retry_holds group_state next_start expires_at batch_progress awaited_by', null),
-        ('worker operator tenant', 'execute', 'copy_of save_schedule pause_schedule remove_schedule replace_schedule_payload fire_now withdraw_ahead', null),
+        ('worker operator tenant', 'execute', 'copy_of save_schedule pause_schedule delete_schedule replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant reader', 'select', 'attempts events uniques audit history history_counted unclaimed_offers dispatcher_usage', null),
         ('operator tenant reader', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen batches_in unfinished_in failed_in', null),
@@ -61,7 +61,7 @@ as $$
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches check_predecessors prune_groups
-                              oldest_writer cancel_lapsed count_minutes prune_history note_unclaimed prune_unclaimed note_outcomes breaker_state breaker_of held_groups end_dead_loads', null),
+                              oldest_writer cancel_lapsed count_minutes prune_history note_unclaimed prune_unclaimed note_outcomes breaker_state breaker_of end_dead_loads', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator reader', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days jobs_done_default shares batch_checks predecessor_checks loads load_runs', null),
@@ -69,7 +69,7 @@ as $$
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days shares', null),
-        ('operator reader', 'execute', 'days due_lanes count_unpaused budget_at breaker_state breaker_of held_groups dead_loads', null),
+        ('operator reader', 'execute', 'days due_lanes count_unpaused budget_at breaker_state breaker_of dead_loads', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),
@@ -203,6 +203,9 @@ begin
         select format('alter type %s owner to %I', t.oid::regtype, new_owner)
           from pg_type t left join pg_class c on c.oid = t.typrelid
          where t.typnamespace = 'minutehand'::regnamespace and (t.typtype = 'd' or c.relkind = 'c')
+        union all
+        select format('alter statistics minutehand.%I owner to %I', stxname, new_owner)
+          from pg_statistic_ext where stxnamespace = 'minutehand'::regnamespace
     loop
         execute change;
     end loop;

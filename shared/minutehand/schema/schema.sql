@@ -915,8 +915,16 @@ CREATE FUNCTION minutehand.cause(error jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $_$
     select left(coalesce(error ->> 'type', 'Error'), 100) || ': ' || left(regexp_replace(
-        left(split_part(coalesce(error ->> 'message', ''), E'\n', 1), 400),
-        $re$"[^"]*"|(?<![A-Za-z0-9])'[^']*'|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{22}|\m(?=[a-fA-F]*[0-9])[0-9a-fA-F]{8,}\M|[0-9]+([.:,][0-9]+)*$re$,
+        -- Without a part of a word at the end of a message that is cut: that may be a part of a value.
+        case when length(split_part(error ->> 'message', E'\n', 1)) > 400
+             then coalesce(substring(left(split_part(error ->> 'message', E'\n', 1), 400) from '^(.*) '), '')
+             else coalesce(split_part(error ->> 'message', E'\n', 1), '') end,
+        '"(?:[^"\\]|\\.)*(?:"|\\?$)|(?<![A-Za-z0-9])''(?:[^''\\]|\\.|''(?=\w))*(?:''|\\?$)'
+            -- Left out if the message has none of these characters, because they double the time.
+            || case when error ->> 'message' ~ '[@`\u00ab\u2018\u201c\u201e]'
+                    then '|`[^`]*(?:`|$)|[\u201c\u201e][^\u201c\u201d]*(?:[\u201c\u201d]|$)|\u00ab[^\u00bb]*(?:\u00bb|$)'
+                         '|\u2018(?:[^\u2019]|\u2019(?=\w))*(?:\u2019|$)|\S+@\S+' else '' end
+            || '|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{22}|\m(?=[a-fA-F]*[0-9])[0-9a-fA-F]{8,}\M|[0-9]+(?:[.:,][0-9]+)*',
         '#', 'g'), 200)
 $_$;
 
@@ -1286,7 +1294,8 @@ begin
             perform minutehand.remember_groups(
                 grouped.visits, step.locked, room > 0, minutehand.scan_rows('groups') + cardinality(bounds));
         end if;
-        exit when step.selected = '{}';
+        -- The statements below serve the next round, and the positions of jobs that were found.
+        exit when step.selected = '{}' or room <= 0 and found_jobs = '{}';
         bounds := minutehand.bounds_left(bounds, minutehand.counted_jobs(step.locked), moment, true);
         scopes := minutehand.full_scopes(lanes, bounds, moment);
     end loop;
@@ -2024,6 +2033,16 @@ begin
 end
 $_$;
 
+CREATE FUNCTION minutehand.delete_schedule(of_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    delete from minutehand.schedules s where s.tenant = minutehand.schedule_tenant() and s.name = of_name;
+    return found;
+end
+$$;
+
 CREATE FUNCTION minutehand.delete_upcoming(of_queue text, max_jobs integer) RETURNS TABLE(id uuid, batch uuid, awaited boolean)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -2302,7 +2321,7 @@ CREATE FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json
 declare
     -- Not earlier, because scans of lanes begin some seconds before now.
     moment    timestamptz := greatest(least(since, clock_timestamp()), clock_timestamp() - interval '1 second');
-    -- Has the domains of the columns, so that a value is checked when it is assigned.
+    -- Has the domains of the columns, so that a value is checked when it is assigned. A column without one needs a cast.
     job       minutehand.jobs_live;
     max_bytes integer;
     size      bigint := octet_length(payloads::text);
@@ -2905,7 +2924,12 @@ CREATE FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minute
           from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
           join unnest(lanes) l on l.queue = s.queue and l.priority = s.priority and l.grouped
           join unnest(scopes) f on f.queue = s.queue
-          left join minutehand.group_turns t on t.queue = s.queue and t.priority = s.priority and t.whole = s.whole and t.part = s.part
+          -- A plain join would compare each stream with the positions of all streams.
+          left join lateral (
+               select o.tenant, o.group
+                 from minutehand.group_turns o
+                where o.queue = s.queue and o.priority = s.priority and o.whole = s.whole and o.part = s.part
+                limit 1) t on true
          where (f.tenants ? s.part) is not true
     ), filled as materialized (
         select b.value from unnest(bounds) b
@@ -2931,7 +2955,9 @@ CREATE FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minute
                    where d.visible <= moment and d.tenant || '/' || s.queue || '/' || d.group not in (select value from filled)
                      and not (x.limited and minutehand.is_full(s.queue, d.tenant, d.group, bounds, moment))
                      and not (x.broken and exists (select from minutehand.breaker_state(s.queue, d.tenant, d.group, moment) h
-                                                    where not h.half_open))) o on true
+                                                    where not h.half_open))
+                  -- It keeps the planner from computing the order of groups that are not free.
+                  offset 0) o on true
              left join lateral (
                   (select r.id, r.visible, r.kind::text, coalesce(r.key, '') as key
                      from (select l.*
@@ -3030,6 +3056,9 @@ begin
         select format('alter type %s owner to %I', t.oid::regtype, new_owner)
           from pg_type t left join pg_class c on c.oid = t.typrelid
          where t.typnamespace = 'minutehand'::regnamespace and (t.typtype = 'd' or c.relkind = 'c')
+        union all
+        select format('alter statistics minutehand.%I owner to %I', stxname, new_owner)
+          from pg_statistic_ext where stxnamespace = 'minutehand'::regnamespace
     loop
         execute change;
     end loop;
@@ -3105,23 +3134,6 @@ CREATE FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp w
               and r.id not in (select unnest(tried))
             limit s.most) j
      where not s.whole and s.part <> '' and (s.tenants ? s.part) is not true
-$$;
-
-CREATE FUNCTION minutehand.held_groups(moment timestamp with time zone) RETURNS TABLE(queue text, tenant text, "group" text, until timestamp with time zone)
-    LANGUAGE plpgsql STABLE
-    AS $$
-begin
-    return query
-        select b.queue::text, b.tenant::text, b.group::text, coalesce(s.until, p.until)
-          from minutehand.breakers b
-         cross join lateral minutehand.breaker_state(b.queue, b.tenant, b.group, moment) s
-          left join lateral (
-               select max(j.visible) as until
-                 from minutehand.jobs_live j
-                where s.half_open and j.queue = b.queue and j.tenant = b.tenant and j.group = b.group
-                  and coalesce(j.offered, j.claimed) is not null and j.visible > moment) p on true
-         where (b.open_until is not null or b.held_until > moment) and coalesce(s.until, p.until) is not null;
-end
 $$;
 
 CREATE FUNCTION minutehand.hold_batches(ids uuid[]) RETURNS void
@@ -3997,7 +4009,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
 
         ('worker operator tenant reader', 'select', 'jobs jobs_live batches controls schedules firings', null),
         ('worker operator tenant reader', 'execute', 'state busy busy_alike bounds_job control_states retry_holds group_state next_start expires_at batch_progress awaited_by', null),
-        ('worker operator tenant', 'execute', 'copy_of save_schedule pause_schedule remove_schedule replace_schedule_payload fire_now withdraw_ahead', null),
+        ('worker operator tenant', 'execute', 'copy_of save_schedule pause_schedule delete_schedule replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant reader', 'select', 'attempts events uniques audit history history_counted unclaimed_offers dispatcher_usage', null),
         ('operator tenant reader', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen batches_in unfinished_in failed_in', null),
@@ -4022,7 +4034,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches check_predecessors prune_groups
-                              oldest_writer cancel_lapsed count_minutes prune_history note_unclaimed prune_unclaimed note_outcomes breaker_state breaker_of held_groups end_dead_loads', null),
+                              oldest_writer cancel_lapsed count_minutes prune_history note_unclaimed prune_unclaimed note_outcomes breaker_state breaker_of end_dead_loads', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator reader', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days jobs_done_default shares batch_checks predecessor_checks loads load_runs', null),
@@ -4030,7 +4042,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days shares', null),
-        ('operator reader', 'execute', 'days due_lanes count_unpaused budget_at breaker_state breaker_of held_groups dead_loads', null),
+        ('operator reader', 'execute', 'days due_lanes count_unpaused budget_at breaker_state breaker_of dead_loads', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),
@@ -4762,16 +4774,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.remove_schedule(of_name text) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'minutehand', 'pg_temp'
-    AS $$
-begin
-    delete from minutehand.schedules s where s.tenant = minutehand.schedule_tenant() and s.name = of_name;
-    return found;
-end
-$$;
-
 CREATE FUNCTION minutehand.renew_rate() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -5166,7 +5168,7 @@ CREATE FUNCTION minutehand.sentence(rule text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
     select case rule
-        when 'run_at_or_delay' then 'set run_at or delay, not both'
+        when 'run_at_or_delay' then 'expected run_at or delay, got both'
         when 'delay_is_not_negative' then 'delay must not be negative'
         when 'on_conflict_is_known' then 'on_conflict must be replace, ignore, raise or merge'
         when 'every_recurs' then
@@ -5177,7 +5179,7 @@ CREATE FUNCTION minutehand.sentence(rule text) RETURNS text
         when 'zone_is_of_every' then 'zone requires every; without every, give run_at a UTC offset'
         when 'every_has_a_beginning' then
             'in SQL, a cron expression requires run_at; Python and the command line compute it'
-        when 'every_or_debounce' then 'every cannot be combined with debounce or throttle'
+        when 'every_or_debounce' then 'every must not be combined with debounce or throttle'
         when 'key_is_set' then 'unique_while, unique_for, debounce and throttle require a key'
         when 'unique_while_is_known' then 'unique_while must be upcoming or running'
         when 'period_is_positive' then 'unique_for, debounce and throttle must be durations above zero'
@@ -5188,8 +5190,8 @@ CREATE FUNCTION minutehand.sentence(rule text) RETURNS text
         when 'after_fits' then 'after must have 1 to 100 ids of jobs'
         when 'after_or_key' then 'a job with after must have no key and no every'
         when 'after_failure_is_known' then 'after_failure must be cancel, run or wait, and requires after'
-        when 'one_period' then 'set only one of unique_for, debounce and throttle'
-        when 'run_at_or_debounce' then 'debounce cannot be combined with run_at or delay'
+        when 'one_period' then 'expected at most one of unique_for, debounce and throttle'
+        when 'run_at_or_debounce' then 'debounce must not be combined with run_at or delay'
         when 'debounce_moves' then 'debounce requires on_conflict to be replace or merge'
         when 'tenant_is_a_name' then
             'tenant must be 1 to 100 letters, digits, dots, dashes, underscores, colons and @,'
@@ -5228,7 +5230,10 @@ CREATE TABLE minutehand.dispatcher (
     offer_ttl interval,
     alarm_failed timestamp with time zone,
     alarm_error minutehand.reason,
-    CONSTRAINT dispatcher_is_one_row CHECK (one)
+    mode text,
+    mode_since timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    CONSTRAINT dispatcher_is_one_row CHECK (one),
+    CONSTRAINT dispatcher_mode CHECK ((mode = ANY (ARRAY['minute'::text, 'prompt'::text, 'sleep'::text])))
 );
 
 CREATE FUNCTION minutehand.slots_left(of_queue text, state minutehand.dispatcher, moment timestamp with time zone) RETURNS integer
@@ -5870,7 +5875,7 @@ begin
     with cancelled_jobs as (
         update minutehand.jobs j
            set deleted = clock_timestamp(), failed = true, cancelled = true,
-               error = '{"type": "Cancelled", "message": "its schedule was changed, paused or removed"}'
+               error = '{"type": "Cancelled", "message": "its schedule was changed, paused or deleted"}'
           from minutehand.firings f
          where f.tenant = of_tenant and f.schedule = of_schedule and f.nominal > moment and f.outcome = 'fired'
            and (select minutehand.tenant_scope()) in ('', f.tenant)
@@ -6814,6 +6819,8 @@ ALTER INDEX minutehand.jobs_batch ATTACH PARTITION minutehand.jobs_live_batch_id
 
 ALTER INDEX minutehand.jobs_tenant ATTACH PARTITION minutehand.jobs_live_tenant_id_idx;
 
+CREATE STATISTICS minutehand.jobs_live_offered ON COALESCE(offered, claimed) FROM minutehand.jobs_live;
+
 CREATE TRIGGER block_group AFTER INSERT ON minutehand.jobs_done FOR EACH ROW WHEN (((new."group" IS NOT NULL) AND new.failed AND (NOT new.cancelled) AND ((new.attempts > 0) OR (new.expires IS NULL)))) EXECUTE FUNCTION minutehand.block_group();
 
 CREATE TRIGGER clear_personal BEFORE INSERT ON minutehand.jobs_done FOR EACH ROW WHEN (new.personal) EXECUTE FUNCTION minutehand.clear_personal();
@@ -7456,6 +7463,11 @@ GRANT ALL ON FUNCTION minutehand.delete_jobs(ids uuid[]) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.delete_over(home text, name text, dated text, classifier text, at timestamp with time zone, max_rows integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.delete_schedule(of_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.delete_schedule(of_name text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.delete_schedule(of_name text) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.delete_schedule(of_name text) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.delete_upcoming(of_queue text, max_jobs integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.delete_upcoming(of_queue text, max_jobs integer) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.delete_upcoming(of_queue text, max_jobs integer) TO minutehand_tenant;
@@ -7600,11 +7612,6 @@ REVOKE ALL ON FUNCTION minutehand.has_room(tenant text, kind text, key text, kin
 REVOKE ALL ON FUNCTION minutehand.has_waiter(moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp with time zone, scopes minutehand.full_scope[], tried uuid[]) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.held_groups(moment timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.held_groups(moment timestamp with time zone) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.held_groups(moment timestamp with time zone) TO minutehand_reader;
-GRANT ALL ON FUNCTION minutehand.held_groups(moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.hold_batches(ids uuid[]) FROM PUBLIC;
 
@@ -7844,11 +7851,6 @@ REVOKE ALL ON FUNCTION minutehand.release_successors_of_deleted() FROM PUBLIC;
 REVOKE ALL ON FUNCTION minutehand.remember(streams minutehand.stream[], opened integer[], found_jobs minutehand.candidate[], scopes minutehand.full_scope[], tried uuid[], served text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.remember_groups(visits minutehand.group_visit[], locked uuid[], more boolean, steps integer) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.remove_schedule(of_name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.remove_schedule(of_name text) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.remove_schedule(of_name text) TO minutehand_tenant;
-GRANT ALL ON FUNCTION minutehand.remove_schedule(of_name text) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.renew_rate() FROM PUBLIC;
 

@@ -15,17 +15,18 @@ EVERY_ROLE = """
 """
 WORKER = """
     adjust_budgets advance_schedules advance_settled cancel_lapsed claim delete_batches end_tick end_watches
-    expire extend finish fire fold_lanes free_keys make_days note_watch offer prune_firings prune_groups prune_rates
-    raise_floor read_due_schedules reap release remove_lanes retain set_schedules_aside settle start_sweep
-    start_tick note_alarm supersede sweep take withdraw begin_wait end_wait look forget_times kind_times record_times
-    record_usage take_ahead check_batches check_predecessors count_minutes prune_history prune_unclaimed
+    expire extend finish finish_done finish_in_batch fire fold_lanes free_keys make_days note_watch offer prune_firings
+    prune_groups prune_rates raise_floor read_due_schedules reap release remove_lanes retain set_schedules_aside
+    settle start_sweep start_tick note_alarm note_mode supersede sweep take withdraw begin_wait end_wait poll
+    forget_times kind_times record_times record_usage take_ahead check_batches check_predecessors count_minutes
+    prune_history prune_unclaimed
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """
     check_claim count_finished count_jobs count_upcoming due_schedules encrypted_payloads ending_recurring
     find_batches near_batches fire_now first_visible get get_batches get_by_key get_schedule get_states get_unfinished
     histogram list_controls list_holds list_batches list_enqueued list_firings list_jobs list_installed list_newer_jobs
-    list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule replace_schedule_payload
+    list_schedules outdated_payloads outdated_schedules pause_schedule delete_schedule replace_schedule_payload
     replay save_schedule stats today withdraw_ahead get_pause_of_everything
     finished_work dispatcher_usage why_controls why_earliest why_failing why_group why_line why_pace why_served
     why_awaited why_limited_line why_limited_next

@@ -180,7 +180,8 @@ def test_migrator_role_can_migrate_after_the_hand_over(bare: Bare) -> None:
     session.connection.execute("insert into minutehand.migrations values (99, 'later', '')")
 
     assert bare.sql(
-        "select distinct relowner::regrole::text from pg_class where relnamespace = 'minutehand'::regnamespace",
+        "select relowner::regrole::text from pg_class where relnamespace = 'minutehand'::regnamespace union "
+        "select stxowner::regrole::text from pg_statistic_ext where stxnamespace = 'minutehand'::regnamespace",
         at=database,
     ) == [("minutehand_migrator",)]
     do_a_job(bare, database)

@@ -81,7 +81,7 @@ def test_schedule_restored_from_a_backup_does_not_repeat_firings(queue: Queue) -
 def test_recreated_schedule_does_not_repeat_a_firing(queue: Queue) -> None:
     save(queue)
     fire_due(queue.database, NOON + HOUR)
-    schedules.remove(queue.database, "hourly", now=NOON + HOUR)
+    schedules.delete(queue.database, "hourly", now=NOON + HOUR)
     save(queue, now=NOON)
 
     assert fire_due(queue.database, NOON + HOUR) == Fired()

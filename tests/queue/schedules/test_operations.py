@@ -1,4 +1,4 @@
-"""Pause, resume, run, change and remove schedules."""
+"""Pause, resume, run, change and delete schedules."""
 
 from uuid import UUID
 
@@ -55,26 +55,26 @@ def test_run_now_does_not_affect_the_regular_occurrences(queue: Queue) -> None:
 
 def test_schedule_changes_are_recorded_in_the_audit_trail(queue: Queue) -> None:
     save(queue)
-    for act in (schedules.pause, schedules.resume, schedules.run_now, schedules.remove):
+    for act in (schedules.pause, schedules.resume, schedules.run_now, schedules.delete):
         act(queue.database, "hourly", actor="ada")  # type: ignore[operator]
 
     trail = queue.sql("select actor, verb, job, facts from minutehand.audit order by id")
     assert [(row["verb"], row["facts"]["schedule"]) for row in trail] == [
-        (f"schedule {verb}", "hourly") for verb in ("put", "pause", "resume", "run", "remove")
+        (f"schedule {verb}", "hourly") for verb in ("put", "pause", "resume", "run", "delete")
     ]
     assert {row["actor"] for row in trail[1:]} == {"ada"}
     assert isinstance(trail[3]["job"], UUID)
 
 
 def test_missing_schedule_is_not_found(queue: Queue) -> None:
-    for act in (schedules.get, schedules.pause, schedules.resume, schedules.run_now, schedules.remove):
+    for act in (schedules.get, schedules.pause, schedules.resume, schedules.run_now, schedules.delete):
         with pytest.raises(NotFoundError):
             act(queue.database, "nothing")  # type: ignore[operator]
 
 
-def test_running_a_removed_schedule_raises_not_found(queue: Queue) -> None:
+def test_running_a_deleted_schedule_raises_not_found(queue: Queue) -> None:
     stored = schedules.get(queue.database, save(queue))
-    schedules.remove(queue.another(), "hourly")
+    schedules.delete(queue.another(), "hourly")
 
     with pytest.raises(NotFoundError):
         enqueue_now(queue.database, stored, NOON)

@@ -46,7 +46,7 @@ def test_operator_role_can_manage_schedules(login: Login) -> None:
     schedules.run_now(operator, "report")
     # Pause withdrew the job enqueued ahead.
     assert len(schedules.list_firings(operator, "report")) == 1
-    schedules.remove(operator, "report")
+    schedules.delete(operator, "report")
 
 
 def test_tenant_sees_only_its_own_schedules(login: Login) -> None:
@@ -57,7 +57,7 @@ def test_tenant_sees_only_its_own_schedules(login: Login) -> None:
 
     assert [each.schedule.name for each in schedules.list_schedules(acme)] == ["report"]
     assert len(schedules.list_schedules(operator)) == 2
-    for act in (schedules.get, schedules.pause, schedules.run_now, schedules.remove):
+    for act in (schedules.get, schedules.pause, schedules.run_now, schedules.delete):
         with pytest.raises(NotFoundError):
             act(acme, "theirs")  # type: ignore[operator]
     schedules.run_now(other, "theirs")

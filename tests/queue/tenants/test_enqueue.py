@@ -60,8 +60,8 @@ def test_key_of_another_tenant_is_invisible(tenant: Database, queue: Queue, on_c
     assert [jobs_of(queue, "b"), jobs_of(queue, "")] == before
 
 
-@pytest.mark.fault("functions/enqueue", r"distinct on \(key, queue, tenant\)", "distinct on (key, queue)")
-@pytest.mark.fault("functions/enqueue", r"distinct on \(key, queue, tenant\)", "distinct on (key, tenant)")
+@pytest.mark.fault("functions/put_all", r"distinct on \(key, queue, tenant\)", "distinct on (key, queue)")
+@pytest.mark.fault("functions/put_all", r"distinct on \(key, queue, tenant\)", "distinct on (key, tenant)")
 def test_items_of_one_call_share_a_key_in_one_place_only(queue: Queue) -> None:
     places = [{"tenant": "a"}, {"tenant": "b"}, {"tenant": "a", "queue": "other"}]
     jobs = [NewJob("echo", key="k", **place) for place in places]  # type: ignore[arg-type]

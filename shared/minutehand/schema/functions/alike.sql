@@ -16,7 +16,7 @@ as $$
 declare
     -- Not earlier, because scans of lanes begin some seconds before now.
     moment    timestamptz := greatest(least(since, clock_timestamp()), clock_timestamp() - interval '1 second');
-    -- Has the domains of the columns, so that a value is checked when it is assigned.
+    -- Has the domains of the columns, so that a value is checked when it is assigned. A column without one needs a cast.
     job       minutehand.jobs_live;
     max_bytes integer;
     size      bigint := octet_length(payloads::text);

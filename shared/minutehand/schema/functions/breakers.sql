@@ -136,22 +136,3 @@ as $$
      cross join lateral minutehand.breaker_state(b.queue, b.tenant, b.group, moment) s
      where not s.half_open
 $$;
-
--- Returns the groups of which no job starts, and until when. While a breaker is half open, and its probe is offered or running, that
--- is when the probe's lease ends, unless it ends before. In plpgsql, so that all roles have the same plans.
-create or replace function minutehand.held_groups(moment timestamptz) returns table (queue text, tenant text, "group" text, until timestamptz)
-language plpgsql stable
-as $$
-begin
-    return query
-        select b.queue::text, b.tenant::text, b.group::text, coalesce(s.until, p.until)
-          from minutehand.breakers b
-         cross join lateral minutehand.breaker_state(b.queue, b.tenant, b.group, moment) s
-          left join lateral (
-               select max(j.visible) as until
-                 from minutehand.jobs_live j
-                where s.half_open and j.queue = b.queue and j.tenant = b.tenant and j.group = b.group
-                  and coalesce(j.offered, j.claimed) is not null and j.visible > moment) p on true
-         where (b.open_until is not null or b.held_until > moment) and coalesce(s.until, p.until) is not null;
-end
-$$;

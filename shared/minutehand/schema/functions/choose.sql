@@ -72,7 +72,8 @@ begin
             perform minutehand.remember_groups(
                 grouped.visits, step.locked, room > 0, minutehand.scan_rows('groups') + cardinality(bounds));
         end if;
-        exit when step.selected = '{}';
+        -- The statements below serve the next round, and the positions of jobs that were found.
+        exit when step.selected = '{}' or room <= 0 and found_jobs = '{}';
         bounds := minutehand.bounds_left(bounds, minutehand.counted_jobs(step.locked), moment, true);
         scopes := minutehand.full_scopes(lanes, bounds, moment);
     end loop;

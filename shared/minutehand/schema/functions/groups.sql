@@ -137,7 +137,12 @@ as $$
           from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
           join unnest(lanes) l on l.queue = s.queue and l.priority = s.priority and l.grouped
           join unnest(scopes) f on f.queue = s.queue
-          left join minutehand.group_turns t on t.queue = s.queue and t.priority = s.priority and t.whole = s.whole and t.part = s.part
+          -- A plain join would compare each stream with the positions of all streams.
+          left join lateral (
+               select o.tenant, o.group
+                 from minutehand.group_turns o
+                where o.queue = s.queue and o.priority = s.priority and o.whole = s.whole and o.part = s.part
+                limit 1) t on true
          where (f.tenants ? s.part) is not true
     ), filled as materialized (
         select b.value from unnest(bounds) b
@@ -163,7 +168,9 @@ as $$
                    where d.visible <= moment and d.tenant || '/' || s.queue || '/' || d.group not in (select value from filled)
                      and not (x.limited and minutehand.is_full(s.queue, d.tenant, d.group, bounds, moment))
                      and not (x.broken and exists (select from minutehand.breaker_state(s.queue, d.tenant, d.group, moment) h
-                                                    where not h.half_open))) o on true
+                                                    where not h.half_open))
+                  -- It keeps the planner from computing the order of groups that are not free.
+                  offset 0) o on true
              left join lateral (
                   (select r.id, r.visible, r.kind::text, coalesce(r.key, '') as key
                      from (select l.*

@@ -16,7 +16,7 @@ create or replace function minutehand.sentence(rule text) returns text
 language sql immutable parallel safe
 as $$
     select case rule
-        when 'run_at_or_delay' then 'set run_at or delay, not both'
+        when 'run_at_or_delay' then 'expected run_at or delay, got both'
         when 'delay_is_not_negative' then 'delay must not be negative'
         when 'on_conflict_is_known' then 'on_conflict must be replace, ignore, raise or merge'
         when 'every_recurs' then
@@ -27,7 +27,7 @@ as $$
         when 'zone_is_of_every' then 'zone requires every; without every, give run_at a UTC offset'
         when 'every_has_a_beginning' then
             'in SQL, a cron expression requires run_at; Python and the command line compute it'
-        when 'every_or_debounce' then 'every cannot be combined with debounce or throttle'
+        when 'every_or_debounce' then 'every must not be combined with debounce or throttle'
         when 'key_is_set' then 'unique_while, unique_for, debounce and throttle require a key'
         when 'unique_while_is_known' then 'unique_while must be upcoming or running'
         when 'period_is_positive' then 'unique_for, debounce and throttle must be durations above zero'
@@ -38,8 +38,8 @@ as $$
         when 'after_fits' then 'after must have 1 to 100 ids of jobs'
         when 'after_or_key' then 'a job with after must have no key and no every'
         when 'after_failure_is_known' then 'after_failure must be cancel, run or wait, and requires after'
-        when 'one_period' then 'set only one of unique_for, debounce and throttle'
-        when 'run_at_or_debounce' then 'debounce cannot be combined with run_at or delay'
+        when 'one_period' then 'expected at most one of unique_for, debounce and throttle'
+        when 'run_at_or_debounce' then 'debounce must not be combined with run_at or delay'
         when 'debounce_moves' then 'debounce requires on_conflict to be replace or merge'
         when 'tenant_is_a_name' then
             'tenant must be 1 to 100 letters, digits, dots, dashes, underscores, colons and @,'

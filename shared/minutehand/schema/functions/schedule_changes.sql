@@ -67,8 +67,8 @@ as $$
     returning s.*
 $$;
 
--- Removes a schedule; its jobs and its firings stay. Returns whether there was one.
-create or replace function minutehand.remove_schedule(of_name text) returns boolean
+-- Deletes a schedule; its jobs and its firings stay. Returns whether there was one.
+create or replace function minutehand.delete_schedule(of_name text) returns boolean
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
 begin

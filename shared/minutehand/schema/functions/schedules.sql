@@ -60,7 +60,7 @@ end
 $$;
 
 -- Cancels the jobs that a schedule enqueued ahead of their occurrence, except running ones: the schedule was
--- changed, paused or removed.
+-- changed, paused or deleted.
 create or replace function minutehand.withdraw_ahead(of_tenant text, of_schedule text, moment timestamptz) returns bigint
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
@@ -70,7 +70,7 @@ begin
     with cancelled_jobs as (
         update minutehand.jobs j
            set deleted = clock_timestamp(), failed = true, cancelled = true,
-               error = '{"type": "Cancelled", "message": "its schedule was changed, paused or removed"}'
+               error = '{"type": "Cancelled", "message": "its schedule was changed, paused or deleted"}'
           from minutehand.firings f
          where f.tenant = of_tenant and f.schedule = of_schedule and f.nominal > moment and f.outcome = 'fired'
            and (select minutehand.tenant_scope()) in ('', f.tenant)

@@ -1,4 +1,4 @@
--- Returns the unfinished job of a queue whose time comes first: the one that has been due the longest, if any is due.
+-- Returns the unfinished job of a queue whose time comes first: the longest-overdue one, if any is due.
 select j.id
   from generate_series(0, 9) p (priority)
  cross join lateral (

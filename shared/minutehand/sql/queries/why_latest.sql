@@ -1,4 +1,4 @@
--- Returns the due job that has been due the longest, of the first 1000 queues; jobs of paused queues come last.
+-- Returns the longest-overdue job of the first 1000 queues; jobs of paused queues come last.
 -- Needs the privileges of minutehand_reader.
 select j.id
   from (select queue from minutehand.queues_seen() queue order by queue limit 1000) q

@@ -35,7 +35,7 @@ def test_edit_changes_only_the_given_fields(api, later):
     assert payload_of(api, later) == {"n": 12345678901234567890}
 
 
-def test_running_job_is_not_edited_removed_or_replayed(api, running, problem):
+def test_running_job_is_not_edited_deleted_or_replayed(api, running, problem):
     path = f"/jobs/{running.id}"
     for answer in (api.patch(path, json={"payload": 1}), api.delete(path), api.post(f"{path}/replay")):
         assert problem(answer, 409)["state"] == "running"
@@ -62,7 +62,7 @@ def test_finished_job_is_replayed_as_a_new_one(api, dead):
     assert payload_of(api, answer.headers["location"]) == {"secret": "payload"}
 
 
-def test_job_is_removed(api, later, problem):
+def test_job_is_deleted(api, later, problem):
     assert api.delete(later).json()["outcome"] == "changed"
     problem(api.get(later), 404)
 

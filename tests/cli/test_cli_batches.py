@@ -36,4 +36,4 @@ def test_first_digits_name_a_batch(invoke, lines):
     assert invoke("batches", "retry", outer[:18], "-o", "ids").stdout.split() == [job]
     assert inner in invoke("batches", "close", digits).stderr
     assert "no batch has an id" in invoke("batches", "show", "00000000").stderr
-    assert "not a valid batch id" in invoke("batches", "show", "x").stderr
+    assert "must be a batch id" in invoke("batches", "show", "x").stderr

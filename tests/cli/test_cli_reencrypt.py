@@ -42,7 +42,7 @@ def test_missing_old_key_is_reported_without_quoting_keys(invoke, waiting, monke
     refused = invoke("reencrypt")
 
     assert refused.exit_code != 0
-    assert "does not have" in refused.stderr and KEY in refused.stderr
+    assert f"is missing; set it in {KEY} or {PREVIOUS}" in refused.stderr
     assert OLD not in refused.stderr and NEW not in refused.stderr and "Traceback" not in refused.stderr
 
 

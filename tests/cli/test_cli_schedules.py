@@ -38,7 +38,7 @@ def test_schedule_commands_manage_a_schedule(invoke, lines):
         lines(invoke("schedules", "show", "report", "-o", "json"))[0]["firings"][0]["outcome"] == "requested"
     )
 
-    assert invoke("schedules", "rm", "report").exit_code == 0
+    assert invoke("schedules", "delete", "report").exit_code == 0
     assert invoke("schedules", "ls", "-o", "names").stdout == ""
 
 
@@ -158,7 +158,7 @@ def test_preview_shows_local_time_and_utc(invoke, lines):
         (("put", "a", "@daily", "report", "{"), 2),
         (("put", "a", "@daily", "report", "--starts", "tomorrow"), 2),
         (("put", "a", "@daily", "no kind"), 1),
-        (("rm", "nothing"), 1),
+        (("delete", "nothing"), 1),
         (("run", "nothing"), 1),
         (("install", "no.such.module"), 2),
     ],

@@ -49,6 +49,6 @@ def test_why_names_a_kind_without_a_handler(invoke, work):
     _, sentence, step = invoke("why", "default").stdout.splitlines()
 
     assert sentence.startswith(
-        "  A worker could not run it: UnknownKindError: no file gone.py among the handlers; it is"
+        "  A worker could not run it: UnknownKindError: no handler for kind gone; expected a function"
     )
     assert step.startswith("  Next: deploy a worker with a handler for gone, or: minutehand delete ")

@@ -111,7 +111,7 @@ def test_missing_client_of_prometheus_is_a_usage_error(execute, direct_database,
     )
 
     assert done.returncode == 2
-    assert b"install minutehand[prometheus]" in done.stderr
+    assert b"run: pip install 'minutehand[prometheus]'" in done.stderr
 
 
 def test_address_of_ipv6_is_a_valid_one(execute, direct_database, port, tmp_path):

@@ -5,19 +5,16 @@ As a program, print the places that lack an option.
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
 
 from minutehand.cli.commands.enqueue import enqueue as command
 from minutehand.enqueue import enqueue
 from minutehand.functions.api.schemas.enqueue import JobOptions
 from minutehand.model.job_options import JobOptions as EnqueueOptions
 from minutehand.model.new_job import OPTIONS
+from tests.unit.option_place import LIBRARY, STORED, TEXTS, Place, between, function, names, text
+from tests.unit.option_results import result_places
 
-ROOT = Path(__file__).parents[2]
-LIBRARY = "shared/minutehand"
-STORED = {name for name, option in OPTIONS.items() if option.stored}
 # A job of a batch, or after others, has no key and no recurrence.
 KEYED = STORED - {"batch", "after", "after_failure"}
 # Of jobs that no other job matters to.
@@ -26,26 +23,10 @@ PLAIN = STORED - {"key", "every", "zone", "after", "after_failure"}
 OWN = {"payload", "run_at", "batch"}
 # A conflicting job has these values already.
 REPLACED = KEYED - {"queue", "key", "tenant"}
+# A value or its defaults, cast to a domain.
+CAST = r"\b(\w+)\"?(?:, [\w., ']+\))?::minutehand\."
 # Options of `minutehand enqueue` that have another name there.
 CLI_NAMES = {"at": "run_at", "strategy": "retry"}
-
-
-@dataclass(frozen=True)
-class Place:
-    """A part of a file, the options that it has, and those that it must have."""
-
-    file: str
-    part: str
-    found: set[str]
-    required: set[str]
-
-    def missing(self) -> list[str]:
-        """Return what to add."""
-        return [
-            f"{self.file}: add {name} to {self.part}"
-            for name in OPTIONS
-            if name in self.required - self.found
-        ]
 
 
 def missing() -> list[str]:
@@ -66,9 +47,11 @@ def places() -> Iterator[Place]:
     yield from _put_all()
     yield from _plain()
     yield from _alike()
+    yield from _casts()
     yield from _copies()
     yield from _loads()
     yield from _other_languages(declared)
+    yield from result_places()
 
 
 def _tables() -> Iterator[Place]:
@@ -89,7 +72,7 @@ def _enqueue(declared: set[str]) -> Iterator[Place]:
 
 
 def _put_all() -> Iterator[Place]:
-    file, body = f"{LIBRARY}/schema/functions/enqueue.sql", function("enqueue", "put_all")
+    file, body = f"{LIBRARY}/schema/functions/put_all.sql", function("put_all", "put_all")
     insert, select = between(body, "jobs_live as j\n", "\n          from").split(")\n        select ")
     update = between(body, "do update set", "where put_all")
     old, new = between(body, "or (j.", "returning").split("is distinct from")
@@ -124,6 +107,29 @@ def _alike() -> Iterator[Place]:
     yield Place(file, "enqueue_alike, the assignments to `job`", assigned, PLAIN - OWN)
     yield Place(file, "enqueue_alike, the inserted columns", names(insert), PLAIN)
     yield Place(file, "enqueue_alike, the selected columns", names(select), PLAIN)
+
+
+def _casts() -> Iterator[Place]:
+    """Yield the functions that write a text which its column does not limit: a cast to a domain must do so."""
+    unlimited = unlimited_texts()
+    functions = f"{LIBRARY}/schema/functions"
+    requested = between(function("put_all", "put_all"), "requested as", "keyed as")
+    plain, alike = function("plain", "enqueue_plain"), function("alike", "enqueue_alike")
+    yield Place(
+        f"{functions}/put_all.sql", "the casts of put_all to domains", names(requested, CAST), unlimited
+    )
+    yield Place(
+        f"{functions}/plain.sql",
+        "the casts of enqueue_plain to domains",
+        names(plain, CAST),
+        unlimited & PLAIN,
+    )
+    yield Place(
+        f"{functions}/alike.sql",
+        "the casts of enqueue_alike to domains",
+        names(alike, CAST),
+        (unlimited & PLAIN) - OWN,
+    )
 
 
 def _copies() -> Iterator[Place]:
@@ -177,33 +183,14 @@ def columns(table: str) -> dict[str, str]:
     )
 
 
+def unlimited_texts() -> set[str]:
+    """Return the options whose columns of jobs have a type of texts, and not a domain, which may limit them."""
+    return {name for name, kind in columns("jobs").items() if name in STORED and kind in TEXTS}
+
+
 def copied() -> list[str]:
     """Return the columns of COPY."""
     return re.findall(r"\w+", between(text(f"{LIBRARY}/sql/flow/copy_incoming.sql"), "(", ")"))
-
-
-def function(file: str, name: str) -> str:
-    """Return the text of a database function."""
-    path = f"{LIBRARY}/schema/functions/{file}.sql"
-    return between(text(path), f"function minutehand.{name}(", "\n$$;")
-
-
-def text(path: str) -> str:
-    """Return a file's text."""
-    return (ROOT / path).read_text()
-
-
-def between(whole: str, start: str, end: str) -> str:
-    """Return the text after the first `start`, up to the next `end`."""
-    _, found, rest = whole.partition(start)
-    assert found, f"expected {start!r}"
-    return rest.partition(end)[0]
-
-
-def names(part: str, pattern: str = r"\b(\w+)\b") -> set[str]:
-    """Return what the group of the pattern matches."""
-    found: Iterable[str] = re.findall(pattern, part)
-    return set(found)
 
 
 if __name__ == "__main__":

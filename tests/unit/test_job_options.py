@@ -12,8 +12,11 @@ import pytest
 
 from minutehand.functions.api.schemas.enqueue import JobOptions
 from minutehand.model.new_job import OPTIONS, NewJob, parameters
+from minutehand.model.row import LISTED
 from tests.unit import option_places
+from tests.unit.option_place import LIBRARY, ROOT, between, function, text
 from tests.unit.option_places import missing
+from tests.unit.option_results import LISTS, listed_columns
 
 DECLARATION = "shared/minutehand/model/new_job.py"
 LAST = "    throttle: timedelta | None = field("
@@ -60,14 +63,17 @@ def test_sql_types_match_the_declaration() -> None:
     assert option_places.sql_parameters() == declared | {"as_id": "uuid"}
 
 
+@pytest.mark.parametrize("statement", LISTS)
+def test_lists_of_jobs_select_the_fields_of_listings(statement: str) -> None:
+    assert listed_columns(statement) | {"state"} == set(LISTED)
+
+
 def test_lists_of_put_all_and_create_occurrence_have_one_order() -> None:
-    body = option_places.function("enqueue", "put_all")
-    insert, select = option_places.between(body, "jobs_live as j\n", "\n          from").split(
-        ")\n        select "
-    )
-    old, new = option_places.between(body, "or (j.", "returning").split("is distinct from")
-    occurrence = option_places.function("jobs", "create_occurrence")
-    columns, values = option_places.between(occurrence, "jobs_live\n", "on conflict").split("values")
+    body = function("put_all", "put_all")
+    insert, select = between(body, "jobs_live as j\n", "\n          from").split(")\n        select ")
+    old, new = between(body, "or (j.", "returning").split("is distinct from")
+    occurrence = function("jobs", "create_occurrence")
+    columns, values = between(occurrence, "jobs_live\n", "on conflict").split("values")
 
     assert _words(insert.replace("visible", "run_at")) == _words(select)
     assert re.findall(r"\bj\.(\w+)", f"j.{old}") == re.findall(r"excluded\.(\w+)", new)
@@ -81,7 +87,7 @@ def test_lists_of_put_all_and_create_occurrence_have_one_order() -> None:
 def test_new_option_needs_the_edits_that_contributing_lists(copy: Path) -> None:
     edits = _run(copy, "-m", "tests.unit.option_places").splitlines()
     files = [DECLARATION, *(edit.partition(": add extra to ")[0] for edit in edits)]
-    section = option_places.between(option_places.text("CONTRIBUTING.md"), "## Add a job option", "\n## ")
+    section = between(text("CONTRIBUTING.md"), "## Add a job option", "\n## ")
 
     assert all(": add extra to " in edit for edit in edits)
     assert f"{len(files)} edits in {len(set(files))} files" in section
@@ -97,7 +103,7 @@ def test_new_option_needs_no_edit_in_files_and_schedules(copy: Path) -> None:
 def copy(tmp_path: Path) -> Path:
     """Return a directory with a copy of the library that declares one more option, `extra`."""
     shutil.copytree(
-        option_places.ROOT / option_places.LIBRARY,
+        ROOT / LIBRARY,
         tmp_path / "minutehand",
         ignore=shutil.ignore_patterns("__pycache__"),
     )
@@ -113,7 +119,7 @@ def copy(tmp_path: Path) -> Path:
 def _run(copy: Path, *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, *arguments],
-        cwd=option_places.ROOT,
+        cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(copy)},
         capture_output=True,
         text=True,

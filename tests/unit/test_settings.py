@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,10 @@ from minutehand.settings.table import SETTINGS
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "shared" / "minutehand"
+PIPELINE = ROOT / "pipeline" / "minutehand_pipeline"
+# The files of new projects, with placeholders such as %%{package}.
+TEMPLATES = LIBRARY / "project" / "templates"
+PLACEHOLDER = re.compile(r"%%\{(\w+)\}")
 NAME = re.compile(r"(?<!_)MINUTEHAND_[A-Z_]*[A-Z]\b")
 FLAGS = sorted(name for name, setting in SETTINGS.items() if setting.kind.name == "flag")
 # Variables of the tests of this repository. They are not settings of the product.
@@ -39,6 +45,13 @@ WHOLE_ENVIRONMENT = {
     "testing/__init__.py": "unsets variables for the length of a test run",
     "testing/serving.py": "passes the environment on to processes",
 }
+# The same, of the pipeline.
+WHOLE_ENVIRONMENT_OF_THE_PIPELINE = {
+    "cli/database.py": "sets DATABASE_URL for Spark's tasks",
+    "java.py": "sets JAVA_HOME for Spark",
+    "queue/location.py": "reads the variable that a run names",
+    "session.py": "reads variables of Spark",
+}
 
 
 @pytest.mark.parametrize(
@@ -47,6 +60,18 @@ WHOLE_ENVIRONMENT = {
 @pytest.mark.parametrize("name", FLAGS)
 def test_flag_accepts_1_0_true_and_false(name: str, text: str, value: bool) -> None:
     assert SETTINGS[name].read({name: text}) is value
+
+
+def test_settings_are_read_from_an_environment_of_another_type() -> None:
+    code = """
+import os
+os.environ = {**os.environ, "MINUTEHAND_LOCAL": "1"}
+from minutehand.settings.table import CONCURRENCY, LOCAL
+assert LOCAL.read() and CONCURRENCY.read() == CONCURRENCY.default
+os.environ["MINUTEHAND_LOCAL"] = "0"
+assert not LOCAL.read()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("text", ["yes", "on", "TRUE", "11", " 1"])
@@ -146,20 +171,26 @@ def test_every_setting_has_a_description_and_a_reader() -> None:
 
 def test_every_mentioned_setting_is_declared() -> None:
     files = [ROOT / "template.yaml", ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-    files += [*LIBRARY.rglob("*.py"), *(ROOT / "functions").rglob("*.py"), *(ROOT / "emulator").glob("*.py")]
+    files += [
+        *LIBRARY.rglob("*.py"),
+        *PIPELINE.rglob("*.py"),
+        *(ROOT / "functions").rglob("*.py"),
+        *(ROOT / "emulator").glob("*.py"),
+    ]
     mentioned = {name for path in files for name in NAME.findall(path.read_text("utf-8"))}
 
     assert mentioned - DEVELOPMENT - {"MINUTEHAND_DATABASE"} <= SETTINGS.keys()
 
 
 def test_settings_package_alone_reads_minutehand_variables() -> None:
-    library = [path for path in LIBRARY.rglob("*.py") if not is_allowed(path)]
+    files = [*checked_files(), *(ROOT / "functions").rglob("*.py"), *TEMPLATES.rglob("*.py.txt")]
     reading = {
         str(path.relative_to(ROOT)): found
-        for path in [*library, *(ROOT / "functions").rglob("*.py")]
-        if (found := list(environment_reads(path.read_text("utf-8"))))
+        for path in files
+        if (found := list(environment_reads(PLACEHOLDER.sub(r"\1", path.read_text("utf-8")))))
     }
 
+    assert {path.suffix for path in files} == {".py", ".txt"}
     assert reading == {}
 
 
@@ -176,16 +207,21 @@ def test_settings_package_alone_reads_minutehand_variables() -> None:
 )
 def test_environment_check_finds_reads(code: str) -> None:
     assert list(environment_reads(code))
-    assert not list(environment_reads("import os\nos.environ.get('POWERTOOLS_METRICS_NAMESPACE', 'x')"))
+    assert not list(environment_reads("import os\nos.environ.get('POWERTOOLS_SERVICE_NAME', 'x')"))
 
 
 def test_files_that_may_read_the_environment_exist() -> None:
     assert all((LIBRARY / name).exists() for name in WHOLE_ENVIRONMENT)
+    assert all((PIPELINE / name).exists() for name in WHOLE_ENVIRONMENT_OF_THE_PIPELINE)
 
 
-def is_allowed(path: Path) -> bool:
-    place = path.relative_to(LIBRARY)
-    return place.parts[0] == "settings" or place.as_posix() in WHOLE_ENVIRONMENT
+def checked_files() -> Iterator[Path]:
+    """Yield the files of the library and the pipeline that may not read settings themselves."""
+    for folder, allowed in ((LIBRARY, WHOLE_ENVIRONMENT), (PIPELINE, WHOLE_ENVIRONMENT_OF_THE_PIPELINE)):
+        for path in folder.rglob("*.py"):
+            place = path.relative_to(folder)
+            if place.parts[0] != "settings" and place.as_posix() not in allowed:
+                yield path
 
 
 def environment_reads(code: str) -> Iterator[str]:
@@ -203,8 +239,9 @@ def environment_reads(code: str) -> Iterator[str]:
 
 
 def reads_other(call: ast.Call) -> bool:
-    """Whether the call is `os.environ.get("NAME")` and NAME is not a setting."""
-    if ast.unparse(call.func) != "os.environ.get" or not isinstance(call.args[0], ast.Constant):
+    """Whether the call is `os.environ.get("NAME")`, or `setdefault`, and NAME is not a setting."""
+    name = ast.unparse(call.func)
+    if name not in ("os.environ.get", "os.environ.setdefault") or not isinstance(call.args[0], ast.Constant):
         return False
-    name = str(call.args[0].value)
-    return name != "DATABASE_URL" and not name.startswith("MINUTEHAND_")
+    variable = str(call.args[0].value)
+    return variable not in SETTINGS and not variable.startswith("MINUTEHAND_")

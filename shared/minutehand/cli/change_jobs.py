@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 from uuid import UUID
@@ -16,9 +17,9 @@ from minutehand.cli.options import open_database
 from minutehand.cli.output import print_message, put_json
 from minutehand.cli.selection import Selection, find_by_filters
 from minutehand.database import Database
-from minutehand.errors import NotFoundError
+from minutehand.model.row import Row
 from minutehand.operations.change import Change
-from minutehand.queries.jobs import clock, get
+from minutehand.queries.jobs import clock, get_listed
 
 UPCOMING = ("scheduled", "due", "offered", "retrying")
 CHUNK = 1000
@@ -91,9 +92,12 @@ def change_jobs(action: Action, selection: Selection) -> int:
     """Change the selected jobs; return the exit code, which is 1 if any was refused."""
     report = Report(action, selection.form)
     if selection.filtered and selection.ids:
-        raise click.UsageError("use ids or filters, not both")
+        raise click.UsageError("expected ids or filters, got both")
     if not selection.filtered and not are_named(selection.ids):
-        raise click.UsageError("expected ids, ids on stdin, or a filter: --queue, --kind, --key or --state")
+        raise click.UsageError(
+            "expected ids or a filter, got neither; pass ids, pipe them in with `-`, or use "
+            "--queue, --kind, --key, --group or --state"
+        )
     with open_database() as database:
         if selection.filtered:
             found = action.find(database, selection, action.default or action.possible)
@@ -124,22 +128,34 @@ def _confirmed(action: Action, count: int, yes: bool) -> bool:
 
 def _preview(database: Database, action: Action, ids: Iterable[UUID], report: Report) -> int:
     now = clock(database)
-    for job_id in dict.fromkeys(ids):
-        try:
-            row = get(database, job_id)
-        except NotFoundError:
-            report.put(Change(job_id, "absent", None, "job not found"))
-            continue
-        if row.state not in action.possible:
-            report.put(Change(job_id, "refused", row.state, f"the job is {row.state}"))
-            continue
-        report["changed"] += 1
-        if report.form == "json":
-            outcome = f"would be {action.done}"
-            put_json({"id": job_id, "outcome": outcome, "state": row.state, "reason": None})
-        elif report.form == "ids":
-            click.echo(str(job_id))
-        else:
-            click.echo(f"{job_id} would be {action.done}: {row.kind}, {text.state(row, now)}")
+    for chunk in chunks(dict.fromkeys(ids), CHUNK):
+        rows = {row.id: row for row in get_listed(database, chunk)}
+        for job_id in chunk:
+            _preview_one(action, job_id, rows.get(job_id), now, report)
     print_message(f"{text.jobs(report['changed'])} would be {action.done}; nothing was changed")
     return 1 if report["refused"] + report["absent"] else 0
+
+
+def _preview_one(action: Action, job_id: UUID, row: Row | None, now: datetime, report: Report) -> None:
+    if row is None:
+        report.put(Change(job_id, "absent", None, "job not found"))
+        return
+    if row.state not in action.possible:
+        report.put(Change(job_id, "refused", row.state, f"the job is {row.state}"))
+        return
+    report["changed"] += 1
+    if report.form == "json":
+        outcome = f"would be {action.done}"
+        put_json({"id": job_id, "outcome": outcome, "state": row.state, "reason": None})
+    elif report.form == "ids":
+        click.echo(str(job_id))
+    else:
+        click.echo(f"{job_id} would be {action.done}: {row.kind}, {text.state(row, now)}")
+
+
+def report_changes(done: str, changes: Iterable[Change], form: str) -> int:
+    """Print the outcomes of changes that were selected in another way; return the exit code."""
+    report = Report(Action(done, (), lambda *_: []), form)
+    for change in changes:
+        report.put(change)
+    return report.conclude()

@@ -26,7 +26,7 @@ COMMANDS = {
     "resume": "Resume a queue, kind, key, group or tenant.",
     "limit": "Limit how many jobs run at once, or start in a period.",
     "unlimit": "Remove a limit.",
-    "unblock": "Let a group continue that a dead job or RetryAfter holds back.",
+    "unblock": "Unblock a group that is blocked by a dead job or RetryAfter.",
     "controls": "List pauses and limits.",
     "share": "Set or list the weights of tenants that share a queue.",
     "audit": "List changes and who made them.",

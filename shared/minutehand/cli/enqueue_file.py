@@ -109,7 +109,9 @@ def _format_of(path: str) -> str:
     if path == "-":
         return "ndjson"
     if extension not in EXTENSIONS:
-        raise click.UsageError("unknown file extension; use --format ndjson or --format csv")
+        raise click.UsageError(
+            f"--file must end with {', '.join(EXTENSIONS)}, got {path!r}; or set --format ndjson or csv"
+        )
     return EXTENSIONS[extension]
 
 

@@ -55,7 +55,9 @@ def _folder(folder: Path) -> str:
     name = folder.name
     if not name.isidentifier() or name in sys.modules or name in sys.stdlib_module_names:
         raise click.BadParameter(
-            f"{name!r} cannot be imported; rename the folder to `handlers`", param_hint=OPTION
+            f"the folder must have a name that Python can import and no other module has, got {name!r}; "
+            "rename it, for example to `handlers`",
+            param_hint=OPTION,
         )
     sys.path.insert(0, str(folder.parent))
     return name

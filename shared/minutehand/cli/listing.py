@@ -1,6 +1,6 @@
 """Pages of jobs, and their lines."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
 
@@ -8,25 +8,24 @@ from minutehand.cli import text
 from minutehand.cli.output import is_terminal, json_line, table_lines
 from minutehand.cli.tables import Column
 from minutehand.database import Database
-from minutehand.model.row import Page, Row
+from minutehand.model.row import LISTED, Page, Row
 from minutehand.queries.ids import short_ids
 from minutehand.queries.jobs import MAX_PAGE, clock, list_jobs
 
+KEY_CHARACTERS = 40
+# The columns of the table between the id and the state, with the text of each.
+COLUMNS: list[tuple[Column, Callable[[Row], str]]] = [
+    (Column(name="queue", least=6), lambda row: row.queue),
+    (Column(name="kind", least=8), lambda row: row.kind),
+    (Column(name="key", least=8), lambda row: _short(row.key)),
+    (Column(name="group", least=6, rank=1), lambda row: _short(row.group)),
+]
 HEADERS = [
     Column(name="id"),
-    Column(name="queue", least=6),
-    Column(name="kind", least=8),
-    Column(name="key", least=8),
-    Column(name="group", least=6, rank=1),
+    *(column for column, _ in COLUMNS),
     Column(name="state", least=24),
     Column(name="at", rank=2),
 ]
-FIELDS = (
-    *("id", "queue", "kind", "state", "key", "group", "priority", "attempts", "max_attempts"),
-    *("enqueued", "run_at", "visible", "offered", "claimed", "deleted", "error"),
-    *("tenant", "version", "every", "zone", "nominal", "schedule"),
-)
-KEY_CHARACTERS = 40
 
 
 def pages(
@@ -48,14 +47,20 @@ def lines_of(database: Database, rows: tuple[Row, ...], form: str, *, headed: bo
     if form == "table":
         now, ids = clock(database), _ids(database, rows)
         cells = [
-            [ids[row.id], *_names(row), text.state(row, now), text.local(text.when(row))] for row in rows
+            [
+                ids[row.id],
+                *(value(row) for _, value in COLUMNS),
+                text.state(row, now),
+                text.local(text.when(row)),
+            ]
+            for row in rows
         ]
         yield from table_lines(HEADERS, cells, headed=headed)
     for row in rows:
         if form == "ids":
             yield str(row.id)
         elif form == "json":
-            yield json_line({name: getattr(row, name) for name in FIELDS})
+            yield json_line({name: getattr(row, name) for name in LISTED})
 
 
 def _ids(database: Database, rows: tuple[Row, ...]) -> dict[UUID, str]:
@@ -67,9 +72,6 @@ def _ids(database: Database, rows: tuple[Row, ...]) -> dict[UUID, str]:
     )
 
 
-def _names(row: Row) -> list[str]:
-    return [row.queue, row.kind, _short(row.key or ""), _short(row.group or "")]
-
-
-def _short(name: str) -> str:
+def _short(name: str | None) -> str:
+    name = name or ""
     return name if len(name) <= KEY_CHARACTERS else f"{name[: KEY_CHARACTERS - 1]}…"

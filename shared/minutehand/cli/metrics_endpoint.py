@@ -32,7 +32,9 @@ def _serving(host: str, port: int) -> Iterator[None]:
     try:
         from minutehand.cli.prometheus import serving
     except ImportError as error:
-        raise click.BadParameter(f"install minutehand[prometheus] ({error})", param_hint=OPTION) from None
+        raise click.BadParameter(
+            f"requires an extra ({error}); run: pip install 'minutehand[prometheus]'", param_hint=OPTION
+        ) from None
     with ExitStack() as stack:
         try:
             stack.enter_context(serving(host, port))

@@ -54,7 +54,7 @@ def zone(name: str | None) -> ZoneInfo | None:
     if name in zone_names():
         return ZoneInfo(name)
     raise click.BadParameter(
-        f"{name!r} is not a known time zone; write it as Europe/Berlin", param_hint="--tz"
+        f"must be an IANA time zone such as Europe/Berlin, got {name!r}", param_hint="--tz"
     )
 
 
@@ -83,7 +83,7 @@ def duration(value: str | timedelta) -> timedelta:
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
     if read < timedelta():
-        raise click.BadParameter(f"{value!r} must not be negative")
+        raise click.BadParameter(f"must not be negative, got {value!r}")
     return read
 
 
@@ -92,7 +92,7 @@ def full_id(value: str | UUID) -> UUID:
     try:
         return value if isinstance(value, UUID) else UUID(value)
     except ValueError:
-        raise click.BadParameter(f"{value!r} is not a valid id (UUID)") from None
+        raise click.BadParameter(f"must be an id (a UUID), got {value!r}") from None
 
 
 def job_id(value: str | UUID | ShortId) -> UUID | ShortId:
@@ -114,7 +114,7 @@ def _id(value: str | UUID | ShortId, noun: str) -> UUID | ShortId:
         if digits := digits_of(value):
             return ShortId(digits)
         raise click.BadParameter(
-            f"{value!r} is not a valid {noun} id: expected a UUID, or at least its first {LEAST_DIGITS} digits"
+            f"must be a {noun} id (a UUID, or at least its first {LEAST_DIGITS} digits), got {value!r}"
         ) from None
 
 
@@ -128,9 +128,9 @@ def named_headers(arguments: tuple[str, ...]) -> dict[str, str] | None:
     headers: dict[str, str] = {}
     for argument in arguments:
         name, equals, value = argument.partition("=")
-        if not equals or not name or name in headers:
-            raise click.BadParameter(
-                f"expected NAME=VALUE with a new name, got {argument!r}", param_hint="--header"
-            )
+        if not equals or not name:
+            raise click.BadParameter(f"must be NAME=VALUE, got {argument!r}", param_hint="--header")
+        if name in headers:
+            raise click.BadParameter(f"{name!r} must be given once, got it twice", param_hint="--header")
         headers[name] = value
     return headers or None

@@ -18,5 +18,5 @@ def completion(ctx: click.Context, shell: str) -> None:
     """
     completion = get_completion_class(shell)
     if completion is None:
-        raise click.UsageError(f"{shell} has no completion")
+        raise click.UsageError(f"SHELL must be bash, zsh or fish, got {shell}")
     click.echo(completion(ctx.find_root().command, {}, "minutehand", "_MINUTEHAND_COMPLETE").source())

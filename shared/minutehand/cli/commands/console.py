@@ -36,9 +36,9 @@ from minutehand.settings.table import DATABASE_URL
 def console(port: int, opens: bool, read_only: bool) -> None:
     """Serve the console on this machine with your own database login, until Ctrl-C.
 
-    It works where a browser cannot sign in to the deployed API, because that requires a JWT or a signature. It needs no
-    deployed API and no token: the printed address contains the secret of the session, which ends with the command. Only
-    this machine can reach it. Do not pass the address on: it allows what your login may do.
+    Use it if the deployed API requires a JWT or signed requests, which a browser cannot send. It needs no deployed API
+    and no token: the printed address contains the secret of the session, which ends with the command. Only this machine
+    can reach it. Do not share the address: it grants the privileges of your login.
 
     \b
     Examples:

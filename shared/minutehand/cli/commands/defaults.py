@@ -48,7 +48,9 @@ def defaults(kind: str | None, reset: bool, form: str, **options: Any) -> None:
     given = _given(**options)
     queue = given.pop("queue", None) if kind is None else None
     if kind is None and queue is None and (given or reset):
-        raise click.UsageError("expected a KIND or a --queue to set defaults for")
+        raise click.UsageError(
+            "expected KIND or --queue, got neither; name the kind or the queue to set defaults for"
+        )
     with open_database() as database:
         if given or reset:
             before = [] if reset else _of(list_defaults(database), kind, queue)

@@ -43,7 +43,7 @@ def delete(everything: bool, finished_until: str | None, tz: str | None, **optio
     """
     selection = Selection(**options)
     if everything and finished_until is not None:
-        raise click.UsageError("use --all or --finished-until, not both")
+        raise click.UsageError("expected --all or --finished-until, got both")
     if everything:
         return _delete_upcoming(selection)
     if finished_until is not None:
@@ -55,7 +55,7 @@ def delete(everything: bool, finished_until: str | None, tz: str | None, **optio
 def _delete_upcoming(selection: Selection) -> int:
     others = selection.ids, selection.kind, selection.key, selection.group, selection.states
     if selection.queue is None or any(others):
-        raise click.UsageError("--all requires --queue and no other filter")
+        raise click.UsageError("--all requires --queue, and must not be combined with ids or other filters")
     with open_database() as database:
         count = deletion.count_upcoming(database, selection.queue)
         delete = partial(deletion.delete_upcoming, database, selection.queue, actor=actor())
@@ -64,7 +64,9 @@ def _delete_upcoming(selection: Selection) -> int:
 
 def _delete_finished(selection: Selection, finished_until: str, tz: str | None) -> int:
     if selection.ids or selection.key or selection.group:
-        raise click.UsageError("--finished-until does not allow ids, --key or --group")
+        raise click.UsageError(
+            "--finished-until must not be combined with ids, --key or --group; use --queue, --kind or --state"
+        )
     if unfinished := sorted({*selection.states} - FINISHED):
         raise click.UsageError(f"--state must be a finished state with --finished-until, got {unfinished[0]}")
     filters: dict[str, Any] = {"queue": selection.queue, "kind": selection.kind, "states": selection.states}

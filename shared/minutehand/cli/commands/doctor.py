@@ -62,8 +62,12 @@ def doctor(stack: str | None, named: Sequence[str], form: str) -> int:
 
 def _names(named: Sequence[str]) -> dict[str, str]:
     pairs = [part.partition("=")[::2] for part in named]
-    if any(part not in PARTS or not name for part, name in pairs):
-        raise click.UsageError(f"--function must be PART=NAME, where PART is one of {', '.join(PARTS)}")
+    if faults := [
+        text for text, (part, name) in zip(named, pairs, strict=True) if part not in PARTS or not name
+    ]:
+        raise click.UsageError(
+            f"--function must be PART=NAME, where PART is one of {', '.join(PARTS)}, got {faults[0]!r}"
+        )
     return dict(pairs)
 
 

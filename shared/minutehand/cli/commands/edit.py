@@ -23,9 +23,7 @@ RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
 @click.option("--priority", type=int, help="Priority from 0 to 9; 9 runs first.")
 @click.option("--max-attempts", type=int, help="Number of attempts; 1 means no retry.")
 @click.option("--timeout", type=duration, help="Timeout of an attempt, such as 90s; at most 24h.")
-@click.option(
-    "--expires", type=duration, help="Let the job expire if it has not started this long after its time."
-)
+@click.option("--expires", type=duration, help="Expire the job if it has not started this long after run_at.")
 @click.option("--no-expires", is_flag=True, help="The job never expires.")
 @click.option(
     "--on-dead", metavar="JOB", type=job_or_kind, help="Create this job if the job dies: a kind, or JSON."
@@ -47,8 +45,8 @@ def edit(
 ) -> int:
     """Edit the payload or the options of upcoming jobs.
 
-    Give IDS, pipe them in (`-`), or use filters. A running job is refused. The audit trail records the names of the
-    edited fields, never a payload.
+    Give IDS, pipe them in (`-`), or use filters. A running job is not changed, but reported as refused. The audit
+    trail records the names of the edited fields, never a payload.
 
     \b
     Examples:
@@ -70,12 +68,12 @@ def edit(
     for name, removed in (("expires", no_expires), ("on_dead", no_on_dead)):
         if removed and name in edits:
             raise click.UsageError(
-                f"expected either --{name.replace('_', '-')} or --no-{name.replace('_', '-')}"
+                f"expected --{name.replace('_', '-')} or --no-{name.replace('_', '-')}, got both"
             )
         if removed:
             edits[name] = None
     if not edits:
-        raise click.UsageError("expected at least one field to change")
+        raise click.UsageError("expected at least one option to change, such as --priority 9, got none")
     act = partial(edit_jobs, **edits, actor=actor())
     return change_jobs(Action("edited", UPCOMING, act), Selection(**options))
 
@@ -84,4 +82,4 @@ def _json(text: str, hint: str) -> Any:
     try:
         return parse_json(text)
     except ValueError as error:
-        raise click.BadParameter(f"invalid JSON: {error}", param_hint=hint) from None
+        raise click.BadParameter(f"must be JSON: {error}", param_hint=hint) from None

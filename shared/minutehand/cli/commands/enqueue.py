@@ -67,9 +67,7 @@ RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
 @click.option("--debounce", type=duration, help="Run once the key has not been enqueued for this time.")
 @click.option("--debounce-max", type=duration, help="Debounce for at most this time in total.")
 @click.option("--throttle", type=duration, help="Run at least this time after the previous job with the key.")
-@click.option(
-    "--expires", type=duration, help="Let the job expire if it has not started this long after its time."
-)
+@click.option("--expires", type=duration, help="Expire the job if it has not started this long after run_at.")
 @click.option(
     "--every", metavar="WHEN", help="Recur: cron with 5 or 6 fields, @daily, or ISO 8601 such as PT1H."
 )
@@ -124,7 +122,7 @@ def enqueue(
             file, options["format"], options["rejects"], zone_of(tz), options["on_conflict"], form
         )
     if kind is None:
-        raise click.UsageError("expected the KIND of the job, or --file")
+        raise click.UsageError("expected KIND or --file, got neither")
     if [options.pop("format"), options.pop("rejects")] != [None, None]:
         raise click.UsageError("--format and --rejects require --file")
     _enqueue_one(kind, tz, form, **options)
@@ -145,7 +143,7 @@ def _enqueue_one(
     **options: Any,
 ) -> None:
     if at is not None and delay is not None:
-        raise click.UsageError("use --at or --in, not both")
+        raise click.UsageError("expected --at or --in, got both")
     options |= {
         "run_at": None if at is None else option_time(at, tz, "--at"),
         "delay": delay,
@@ -182,11 +180,11 @@ def _payload(argument: str | None) -> Any:
         return parse_json(sys.stdin.buffer.read() if argument == "-" else argument)
     except ValueError as error:
         raise click.BadParameter(
-            f"the payload is not JSON: {error}; quote a string twice, as '\"hello\"'", param_hint="PAYLOAD"
+            f"must be JSON: {error}; write a string with both quotes, as '\"hello\"'", param_hint="PAYLOAD"
         ) from None
 
 
 def _check_file_options(ctx: click.Context) -> None:
     for name in ctx.params.keys() - FILE_OPTIONS:
         if ctx.get_parameter_source(name) not in (None, ParameterSource.DEFAULT):
-            raise click.UsageError(f"{name} is not allowed with --file; set it in the file")
+            raise click.UsageError(f"{name} must not be combined with --file; set it in the file")

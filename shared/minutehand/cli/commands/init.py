@@ -49,7 +49,8 @@ def init(name: str | None, into: Path | None, cdk: bool, django: bool, dry_run: 
     """
     if (name is None) == (into is None):
         raise click.UsageError(
-            "set either NAME, to create a project, or --into FOLDER, to add a queue to one"
+            f"expected NAME or --into FOLDER, got {'both' if name is not None else 'neither'}; "
+            "pass NAME to create a project, or --into FOLDER to add a queue to one"
         )
     if into is not None:
         _check_into(cdk, django)
@@ -57,7 +58,7 @@ def init(name: str | None, into: Path | None, cdk: bool, django: bool, dry_run: 
     elif name is not None:
         if cdk and django:
             raise click.UsageError(
-                "--cdk must not be used with --django; create one project with each, and merge them"
+                "--cdk must not be combined with --django; create one project with each, and merge them"
             )
         _create(name, "cdk" if cdk else "django" if django else "sam", dry_run)
 
@@ -65,11 +66,11 @@ def init(name: str | None, into: Path | None, cdk: bool, django: bool, dry_run: 
 def _check_into(cdk: bool, django: bool) -> None:
     if cdk:
         raise click.UsageError(
-            "--cdk must not be used with --into; to add the queue to an app, use minutehand.project.cdk.Queue"
+            "--cdk must not be combined with --into; to add the queue to an app, use minutehand.project.cdk.Queue"
         )
     if django:
         raise click.UsageError(
-            "--django must not be used with --into; add minutehand.integrations.django to INSTALLED_APPS"
+            "--django must not be combined with --into; add minutehand.integrations.django to INSTALLED_APPS"
         )
 
 

@@ -37,12 +37,16 @@ def _pause(context: click.Context, option: click.Parameter, value: str | None) -
 @click.option(
     "--break-after", type=click.IntRange(1), help="Pause a group after this many failures in a row."
 )
-@click.option("--break-for", callback=_pause, help="How long it pauses; then one job at a time starts.  [1m]")
+@click.option(
+    "--break-for",
+    callback=_pause,
+    help="How long the group pauses; then one job at a time, until one succeeds.  [1m]",
+)
 @click.option("--reason", help="Reason, shown in `controls` and the audit trail.")
 @click.option(
     "--install",
     metavar="MODULE[:NAME]",
-    help="Make the limits of --source exactly those that this list declares.",
+    help="Replace the limits of --source with those in this list.",
 )
 @click.option("--source", default="code", show_default=True, help="With --install: name of the source.")
 @per_option
@@ -52,8 +56,9 @@ def limit(
 ) -> None:
     """Limit a queue, kind, key, group or tenant to this number of JOBS offered or running at once.
 
-    With several names, the limit is for the jobs that match all of them. With --per, it is for each group, key or
-    tenant, except those with a limit of their own. It replaces the limit with the same names.
+    With several of --queue, --kind, --key, --group and --of-tenant, the limit applies to the jobs that match all of
+    them. With --per, it applies to each group, key or tenant, except those with a limit of their own. It replaces an
+    earlier limit for the same queue, kind, key, group, tenant and --per.
 
     \b
     Examples:
@@ -76,7 +81,7 @@ def limit(
 
 def _install(place: str, source: str, form: str, others: list[Any]) -> None:
     if any(each not in (None, "") for each in others):
-        raise click.UsageError("--install must not have other options than --source")
+        raise click.UsageError("--install must not be combined with JOBS or options other than --source")
     declared = load(place)
     with open_database() as database:
         installed = install_limits(database, declared, source)
@@ -90,6 +95,6 @@ def _rate(text: str) -> tuple[int, timedelta]:
     """Return the number of starts and the period of `100/1m`; `5/s` is `5/1s`."""
     count, slash, period = text.partition("/")
     if not (slash and count.isascii() and count.isdigit() and len(count) < 8):
-        raise click.BadParameter("expected a number and a period, as in 100/1m", param_hint="--rate")
+        raise click.BadParameter(f"must be N/PERIOD, such as 100/1m, got {text!r}", param_hint="--rate")
     span: timedelta = duration(period if period[:1].isdigit() else f"1{period}")
     return int(count), span

@@ -83,7 +83,7 @@ def ls(
       minutehand ls --state dead -o ids | minutehand retry -
     """
     if sum((before is not None, after is not None, last)) > 1:
-        raise click.UsageError("use at most one of --before, --after and --last")
+        raise click.UsageError("expected at most one of --before, --after and --last")
     with open_database() as database:
         filters = _filters(database, tz, **options)
         first, place = (full_job_id(database, each) if each else None for each in (after, before))

@@ -13,7 +13,7 @@ from minutehand.schema.steps import Step
 
 
 @click.command()
-@click.option("--plan", is_flag=True, help="Change nothing; list what would be applied.")
+@click.option("--plan", is_flag=True, help="List the pending changes without applying them.")
 @click.option(
     "--status", "listed", is_flag=True, help="Change nothing; list every step and when it was applied."
 )
@@ -33,7 +33,7 @@ def migrate(plan: bool, listed: bool, sql: bool, form: str) -> None:
       minutehand migrate
     """
     if plan + listed + sql > 1:
-        raise click.UsageError("set only one of --plan, --status and --sql")
+        raise click.UsageError("expected at most one of --plan, --status and --sql")
     with open_database(checked=False) as database:
         if sql:
             click.echo(migration_sql(database), nl=False)

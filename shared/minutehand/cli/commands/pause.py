@@ -20,8 +20,8 @@ from minutehand.queries.jobs import clock
 @click.option("--for", "span", type=duration, help="Resume after this time, such as 30m.")
 @click.option("--reason", help="Reason, shown in `controls`, `show` and the audit trail.")
 @tz_option
-@scope_options
 @everything_option
+@scope_options
 def pause(
     until: str | None, span: timedelta | None, reason: str | None, tz: str | None, form: str, **scope: Any
 ) -> None:
@@ -36,10 +36,10 @@ def pause(
       minutehand pause --all --reason "the database is being upgraded"
     """
     if until is not None and span is not None:
-        raise click.UsageError("use --until or --for, not both")
+        raise click.UsageError("expected --until or --for, got both")
     moment = None if until is None else option_time(until, tz, "--until")
     with open_database() as database:
         moment = later(database, span, "--for") if span is not None else moment
         if moment is not None and moment <= clock(database):
-            raise click.BadParameter(f"{text.local(moment)} is in the past", param_hint="--until")
+            raise click.BadParameter(f"must be in the future, got {text.local(moment)}", param_hint="--until")
         put_control(controls.pause(database, **scope, until=moment, reason=reason, actor=actor()), form)

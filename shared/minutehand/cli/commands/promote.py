@@ -16,7 +16,7 @@ from minutehand.operations import jobs
 def promote(**selection: Any) -> int:
     """Make upcoming jobs due now.
 
-    Give IDS, pipe them in (`-`), or use filters. A running job is refused.
+    Give IDS, pipe them in (`-`), or use filters. A running job is not changed, but reported as refused.
 
     \b
     Examples:

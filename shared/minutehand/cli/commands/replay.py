@@ -29,7 +29,7 @@ def _attempts(value: str) -> int | None:
         return int(value)
     except ValueError:
         raise click.BadParameter(
-            f"expected an integer or `same`, got {value!r}", param_hint="--max-attempts"
+            f"must be an integer or `same`, got {value!r}", param_hint="--max-attempts"
         ) from None
 
 

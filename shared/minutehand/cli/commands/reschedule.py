@@ -28,7 +28,7 @@ from minutehand.operations.change import Change
 def reschedule(at: str | None, delay: timedelta | None, tz: str | None, **selection: Any) -> int:
     """Move upcoming jobs to another time; a time in the past means now.
 
-    Give IDS, pipe them in (`-`), or use filters. A running job is refused.
+    Give IDS, pipe them in (`-`), or use filters. A running job is not changed, but reported as refused.
 
     \b
     Examples:
@@ -36,7 +36,7 @@ def reschedule(at: str | None, delay: timedelta | None, tz: str | None, **select
       minutehand reschedule --kind newsletter --at 2026-03-01T08:00Z --yes
     """
     if (at is None) == (delay is None):
-        raise click.UsageError("expected either --at or --in")
+        raise click.UsageError(f"expected --at or --in, got {'both' if at is not None else 'neither'}")
     moment = None if at is None else option_time(at, tz, "--at")
     by = actor()
 

@@ -11,8 +11,8 @@ from minutehand.operations import controls
 
 
 @click.command()
-@scope_options
 @everything_option
+@scope_options
 def resume(form: str, **scope: Any) -> int:
     """Resume a queue, kind, key, group or tenant, or everything, that was paused with the same options.
 

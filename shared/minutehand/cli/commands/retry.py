@@ -33,10 +33,10 @@ def retry(
     limit: int | None,
     **selection: Any,
 ) -> int:
-    """Retry dead, expired and cancelled jobs with all their attempts, at once or at a rate.
+    """Retry dead, expired or cancelled jobs with a full set of attempts, at once or at a rate.
 
-    Give IDS, pipe them in (`-`), or use filters. Without --state, dead and cancelled jobs are selected, but no
-    expired ones. With --rate, the jobs that finished last come first.
+    Give IDS, pipe them in (`-`), or use filters. Filters select dead and cancelled jobs; expired jobs require --state
+    expired. With --rate, the jobs that finished last come first.
 
     \b
     Examples:

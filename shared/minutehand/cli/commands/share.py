@@ -15,13 +15,13 @@ from minutehand.operations import shares
 
 @click.command()
 @click.argument("weight", type=click.IntRange(1, HEAVIEST), required=False)
-@click.option("--of-tenant", "tenant", help="The tenant; an empty one stands for jobs without a tenant.")
+@click.option("--of-tenant", "tenant", help="The tenant; '' for jobs without a tenant.")
 @click.option("--queue", default="", help="Only in this queue.")
 @click.option("--remove", is_flag=True, help="Remove the weight, so that it is 1.")
 @output_option("table", "json")
 @connection_options
 def share(weight: int | None, tenant: str | None, queue: str, remove: bool, form: str) -> int:
-    """Set the WEIGHT of a tenant among those that share a queue. Without one, list all weights.
+    """Set the WEIGHT of a tenant among those that share a queue. Without WEIGHT, list all weights.
 
     With weight 3, a tenant gets three offers for each offer of a tenant with weight 1, while both have due jobs.
 
@@ -34,7 +34,9 @@ def share(weight: int | None, tenant: str | None, queue: str, remove: bool, form
     """
     changes = remove or weight is not None
     if (remove and weight is not None) or changes != (tenant is not None) or (queue and not changes):
-        raise click.UsageError("expected --of-tenant and either a weight or --remove, or none of them")
+        raise click.UsageError(
+            "expected --of-tenant with either WEIGHT or --remove; to list the weights, pass none of these options"
+        )
     with open_database() as database:
         if tenant is None:
             return _list(database, form)

@@ -71,7 +71,7 @@ def _find(database: Database, given: GivenId | None, queue: str, key: str | None
         return get_by_key(database, queue, key)
     if given is not None and key is None:
         return get(database, full_job_id(database, given))
-    raise click.UsageError("expected either the job's ID or its --key")
+    raise click.UsageError(f"expected ID or --key, got {'both' if key is not None else 'neither'}")
 
 
 def _put_json(row: Row, attempts: list[Attempt], unclaimed: UnclaimedOffers, unmasked: bool) -> None:

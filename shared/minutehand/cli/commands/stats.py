@@ -71,8 +71,8 @@ Name = tuple[str, str | None]
 def stats(tz: str | None, since: str | None, everything: bool, form: str, **options: Any) -> None:
     """Count the jobs of each queue by state.
 
-    Due jobs that a pause stops are in the column "paused", the others in "due". The column "late" shows how long the
-    oldest of these has been waiting. --tz is also the time zone of a histogram.
+    The column "paused" counts due jobs that a pause stops, and "due" counts the others. The column "late" shows how
+    long the oldest job in "due" has been waiting. --tz is also the time zone of a histogram.
 
     \b
     Examples:

@@ -38,8 +38,8 @@ def tick(dry_run: bool, wake: bool, form: str) -> int:
     """Run one dispatcher tick.
 
     Counts due jobs, makes offers up to the capacity, and invokes the Lambda function in MINUTEHAND_WORKER with them.
-    Concurrent ticks are safe. With --wake, the stack's dispatcher does this instead: at once in the mode prompt, at
-    the next minute in the mode sleep; for example after SQL has enqueued jobs.
+    Concurrent ticks are safe. --wake asks the stack's dispatcher to tick instead: immediately in the mode prompt, at
+    the next minute in the mode sleep. Use it after enqueuing in SQL.
 
     \b
     Examples:

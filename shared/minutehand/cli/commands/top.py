@@ -32,7 +32,7 @@ def top(once: bool, interval: float, form: str) -> int:
 
     Select a queue with the arrow keys, open it with Enter, pause or resume it with p, and leave with q. Due jobs are
     counted up to 10,000 for each queue, without paused ones. "in/min" and "out/min" are the jobs enqueued and finished
-    in the last minute, of the latest 2000. "budget" is how many jobs may be offered or running after offers lapsed.
+    in the last minute, of the latest 2000. "budget" limits the offered and running jobs of a queue whose offers lapsed.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`minutehand unblock`: let a group continue that a dead job blocks, or that waits because of `RetryAfter`."""
+"""`minutehand unblock`: continue a group that is blocked by a dead job or by `RetryAfter`."""
 
 import click
 
@@ -15,7 +15,7 @@ from minutehand.operations import controls
 @output_option("table", "json")
 @connection_options
 def unblock(group: str, queue: str, tenant: str, form: str) -> int:
-    """Let a GROUP continue that a dead job blocks, or that waits because a handler raised RetryAfter.
+    """Unblock a GROUP that is blocked by a dead job, or by a handler that raised RetryAfter.
 
     The dead job stays dead. A breaker stays open.
 

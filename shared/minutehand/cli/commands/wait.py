@@ -40,7 +40,7 @@ def wait(ids: tuple[GivenId | Stdin, ...], timeout: timedelta, form: str) -> int
     """
     faults: list[str] = []
     if not are_named(ids):
-        raise click.UsageError("expected job ids, or ids on stdin")
+        raise click.UsageError("expected job ids, got none; pass ids, or pipe them in with `-`")
     with open_database() as database:
         named = named_ids(database, ids, faults.append)
         codes = _wait_for_all(database, named, timeout, form)

@@ -27,8 +27,8 @@ from minutehand.queries.why import why as why_job
 def why(target: str | None, key: str | None, queue: str, tz: str | None, form: str) -> None:
     """Explain why a job has not finished, in one sentence, and what to do next.
 
-    With the name of a queue, explain the job of it that has been due the longest; without an argument, that of all
-    queues. Jobs of paused queues come last.
+    With a queue name, explain the longest-overdue job of this queue. Without an argument, explain the longest-overdue
+    job of all queues; jobs of paused queues come last.
 
     \b
     Examples:
@@ -60,7 +60,7 @@ def _answer(database: Database, target: str | None, key: str | None, queue: str,
             return why_key(database, queue, key, zone=times)
         case str(), None:
             return _answer_for(database, target, times)
-    raise click.UsageError("expected a job's ID, the name of a queue or the --key of a job, got two of them")
+    raise click.UsageError("expected a job's ID, the name of a queue, or --key, got two of them")
 
 
 def _answer_for(database: Database, target: str, times: tzinfo | None) -> Answer:

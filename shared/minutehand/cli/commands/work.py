@@ -66,8 +66,8 @@ RECONNECT_SECONDS = 5.0
     "sources",
     metavar="MODULE|DIR",
     multiple=True,
-    help="A module with jobs, such as shop.jobs, or a folder with one file for each kind; repeatable, besides the "
-    "modules of MINUTEHAND_HANDLERS or of the project.  [functions/worker/handlers]",
+    help="A module with jobs, such as shop.jobs, or a folder with one file for each kind; repeatable, in addition to "
+    "the modules of MINUTEHAND_HANDLERS or of the project.  [functions/worker/handlers]",
 )
 @click.option(
     "--processes", type=click.IntRange(1, 256), default=1, show_default=True, help="Number of processes."
@@ -120,7 +120,7 @@ def work(
     queues = _queues(names, strict)
     options["concurrency"] = options["concurrency"] or read_settings().concurrency
     if options["lease"] <= timedelta():
-        raise click.BadParameter("the lease must be positive", param_hint="--lease")
+        raise click.BadParameter("must be above zero, got 0s", param_hint="--lease")
     handlers = find_handlers(sources)
     if processes > 1:
         return run_crew(processes, form)

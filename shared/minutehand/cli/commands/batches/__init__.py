@@ -2,8 +2,12 @@
 
 import click
 
-from minutehand.cli.commands.batches.change import cancel, close, open_, retry
-from minutehand.cli.commands.batches.read import ls, show
+from minutehand.cli.commands.batches.cancel import cancel
+from minutehand.cli.commands.batches.close import close
+from minutehand.cli.commands.batches.ls import ls
+from minutehand.cli.commands.batches.open import open_
+from minutehand.cli.commands.batches.retry import retry
+from minutehand.cli.commands.batches.show import show
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -2,9 +2,15 @@
 
 import click
 
-from minutehand.cli.commands.schedules.change import install, pause, resume, rm, run
+from minutehand.cli.commands.schedules.delete import delete
+from minutehand.cli.commands.schedules.install import install
+from minutehand.cli.commands.schedules.ls import ls
+from minutehand.cli.commands.schedules.pause import pause
+from minutehand.cli.commands.schedules.preview import preview
 from minutehand.cli.commands.schedules.put import put
-from minutehand.cli.commands.schedules.read import ls, preview, show
+from minutehand.cli.commands.schedules.resume import resume
+from minutehand.cli.commands.schedules.run import run
+from minutehand.cli.commands.schedules.show import show
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -20,5 +26,5 @@ def schedules() -> None:
     """
 
 
-for command in (install, ls, pause, preview, put, resume, rm, run, show):
+for command in (delete, install, ls, pause, preview, put, resume, run, show):
     schedules.add_command(command)

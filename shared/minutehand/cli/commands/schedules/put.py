@@ -35,7 +35,7 @@ from minutehand.schedules.timing import CatchUp, Overlap
     "--jitter",
     type=duration,
     default="0s",
-    help="Delay each job by up to this time; the name decides how much.",
+    help="Delay the jobs by up to this time; the delay is fixed for each name.",
 )
 @click.option(
     "--ahead", type=duration, default="0s", help="Enqueue each job this long before its occurrence."
@@ -126,7 +126,7 @@ def _job(
     try:
         value = parse_json(sys.stdin.read() if payload == "-" else payload)
     except ValueError as error:
-        raise click.BadParameter(f"the payload is not JSON: {error}", param_hint="PAYLOAD") from None
+        raise click.BadParameter(f"must be JSON: {error}", param_hint="PAYLOAD") from None
     return NewJob(
         kind,
         value,

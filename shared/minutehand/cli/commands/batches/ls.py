@@ -1,14 +1,13 @@
-"""`minutehand batches ls` and `show`."""
+"""`minutehand batches ls`: list batches."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import click
 
 from minutehand.cli import text
-from minutehand.cli.ids import GivenId, full_batch_id
+from minutehand.cli.facts import batch_facts
 from minutehand.cli.options import (
     connection_options,
     limit_option,
@@ -18,8 +17,7 @@ from minutehand.cli.options import (
 )
 from minutehand.cli.output import is_terminal, print_message, put_json, put_table
 from minutehand.cli.tables import Column
-from minutehand.cli.values import batch_id
-from minutehand.queries.batches import BatchRow, get_batch, list_batches
+from minutehand.queries.batches import BatchRow, list_batches
 from minutehand.queries.ids import short_batch_ids
 from minutehand.queries.jobs import clock
 
@@ -47,30 +45,12 @@ def ls(limit: int, form: str) -> None:
         short = short_batch_ids(database, [each.id for each in found]) if is_terminal() else {}
     if form == "json":
         for each in found:
-            put_json(_facts(each))
+            put_json(batch_facts(each))
     elif form == "ids":
         for each in found:
             click.echo(str(each.id))
     else:
         _put_batches(found, short, now)
-
-
-@click.command()
-@click.argument("batch", type=batch_id)
-@output_option("table", "json")
-@tenant_option
-@connection_options
-def show(batch: GivenId, form: str) -> None:
-    """Show a batch, its callbacks and the counts of its jobs."""
-    with open_database() as database:
-        facts = _facts(get_batch(database, full_batch_id(database, batch)))
-    if form == "json":
-        put_json(facts)
-        return
-    rows = [
-        [name.replace("_", " "), _value(value)] for name, value in facts.items() if value not in (None, "")
-    ]
-    put_table(["field", "value"], rows, headed=False)
 
 
 def _put_batches(found: Iterable[BatchRow], short: Mapping[UUID, str], now: datetime) -> None:
@@ -83,11 +63,3 @@ def _put_batches(found: Iterable[BatchRow], short: Mapping[UUID, str], now: date
 def _row(each: BatchRow, now: datetime) -> list[str]:
     counts = [str(getattr(each, name)) for name in COUNTS]
     return [each.name or "", each.state, *counts, text.ago(each.created, now), each.tenant]
-
-
-def _value(value: Any) -> str:
-    return text.local(value) if isinstance(value, datetime) else str(value)
-
-
-def _facts(each: BatchRow) -> dict[str, Any]:
-    return {"id": each.id, "state": each.state} | vars(each)

@@ -150,7 +150,7 @@ def test_second_transaction_is_refused(queue: Queue) -> None:
     def ship(_payload: Any, job: Job) -> None:
         with job.transaction():
             pass
-        with pytest.raises(LostError, match="is done already"), job.transaction():
+        with pytest.raises(LostError, match="was completed by an earlier"), job.transaction():
             raise AssertionError("entered")
 
     job_id, _ = queue.attempt(ship)

@@ -41,6 +41,27 @@ def test_alarm_behind_many_jobs_that_wait_is_for_the_next_probe(queue: Queue, ot
     assert least < need["needed"] - need["now"] <= most
 
 
+def need_of_many_groups(queue: Queue, jobs: int) -> timedelta:
+    """Return the time until the next tick with 1,100 groups that wait for an hour, and due jobs in some of them."""
+    queue.sql("""insert into minutehand.breakers (queue, tenant, "group", slow_until)
+                 select 'default', '', 'g' || n, now() + interval '1 hour' from generate_series(1, 1100) n""")
+    queue.sql(f"""insert into minutehand.jobs_live (kind, queue, "group", run_at, visible)
+                  select 'echo', 'default', 'g' || n, now(), now() from generate_series(1, {jobs}) n""")  # type: ignore[arg-type]
+    (need,) = queue.database.run("next_need")
+    wait: timedelta = need["needed"] - need["now"]
+    return wait
+
+
+def test_alarm_for_few_jobs_of_many_groups_is_for_the_end_of_the_wait(queue: Queue) -> None:
+    assert timedelta(minutes=59) < need_of_many_groups(queue, 900) <= timedelta(hours=1)
+
+
+@pytest.mark.fault("next_need", r"then max\(j.visible\) else", "then null else")
+def test_alarm_for_many_jobs_of_many_groups_is_not_late(queue: Queue) -> None:
+    """The job behind the first 1,000 is assumed to be able to start."""
+    assert need_of_many_groups(queue, 1100) <= timedelta()
+
+
 @pytest.mark.parametrize("ends", [True, False])
 def test_no_alarm_is_needed_while_a_probe_runs(queue: Queue, ends: bool) -> None:
     broken(queue)
@@ -56,9 +77,9 @@ def test_no_alarm_is_needed_while_a_probe_runs(queue: Queue, ends: bool) -> None
 
 def test_waiting_dispatcher_expects_the_next_probe(queue: Queue) -> None:
     broken(queue)
-    look = {"waiter": uuid4(), "capacity": 10}
+    wait = {"waiter": uuid4(), "capacity": 10}
 
-    assert [queue.database.run("look", lasts=lasts, **look)[0]["rated"] for lasts in (PAUSE / 2, PAUSE)] == [
+    assert [queue.database.run("poll", lasts=lasts, **wait)[0]["rated"] for lasts in (PAUSE / 2, PAUSE)] == [
         False,
         True,
     ]

@@ -63,7 +63,7 @@ def test_unknown_kind_is_released_with_an_error(queue: Queue) -> None:
     row = queue.row(job_id)
     assert (ending.ending, row.state, row.attempts) == ("released", "scheduled", 0)
     assert (row.error or {})["type"] == "UnknownKindError"
-    assert (row.error or {})["message"] == "no handler for welcome"
+    assert (row.error or {})["message"] == "no handler for kind welcome; add a function for it"
     assert queue.waits(job_id, timedelta(seconds=30))
 
 

@@ -1,4 +1,4 @@
-"""An offer or a claim that has lapsed is void where limits are set: another job may have its place."""
+"""An offer or a claim that has lapsed is void where limits are set: another job may have taken its slot."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -56,7 +56,7 @@ CALLS: dict[str, Callable[[Job], object]] = {
 def test_lapsed_claim_is_lost_under_a_limit(queue: Queue, call: str) -> None:
     lapsed, taken = thawed(queue)
 
-    with pytest.raises(LostError, match="under a limit"):
+    with pytest.raises(LostError, match="taken its slot of a limit"):
         CALLS[call](lapsed)
     assert queue.sql(BUSY) == [{"jobs": 1}]
     CALLS[call](taken)

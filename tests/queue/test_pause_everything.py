@@ -79,7 +79,7 @@ def test_pause_of_everything_is_audited(direct_queue: Queue) -> None:
 
 def test_everything_and_a_scope_exclude_each_other(direct_queue: Queue) -> None:
     for call in (pause, resume):
-        with pytest.raises(InvalidJobError, match="expected either everything or a scope of queue, kind"):
+        with pytest.raises(InvalidJobError, match="expected everything or a scope of queue, kind"):
             call(direct_queue.database, everything=True, queue="mail")
     assert list_controls(direct_queue.database) == []
 

@@ -31,6 +31,7 @@ def taken_over(queue: Queue, **options: Any) -> tuple[Job, Job]:
 
 
 @pytest.mark.fault("finish", FENCE, "and e.ack is not null")
+@pytest.mark.fault("finish_done", r"and j\.ack = e\.ack", "and e.ack is not null")
 @pytest.mark.fault("release", FENCE, "and e.ack is not null")
 def test_lost_claim_cannot_finish_the_job(queue: Queue) -> None:
     slow, owner = taken_over(queue)
@@ -68,7 +69,9 @@ def test_lost_claim_cannot_supersede_the_job(queue: Queue) -> None:
 @pytest.mark.fault("finish", FENCE, FENCE.replace("\\", "") + " and j.visible > clock_timestamp()")
 @pytest.mark.fault("finish", FENCE, "and e.ack = j.ack")
 def test_late_finish_is_accepted_until_another_worker_claims(queue: Queue) -> None:
-    late, later = queue.claimed(), queue.claimed()
+    dead, late, later = queue.claimed(), queue.claimed(), queue.claimed()
+    queue.pass_time(dead.id)
+    assert finish(dead, Failed(ERROR, final=True)).ending == "dead"
     queue.pass_time(late.id)
     assert finish(late, Done('"late"')).ending == "done"
     queue.pass_time(later.id)

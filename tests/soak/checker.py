@@ -4,7 +4,7 @@ It uses no code of the library. Of the library's tables, it reads only the final
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -14,14 +14,16 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import namedtuple_row
 
+from tests.soak import rules
 from tests.soak.load import FAILING_ATTEMPTS, LIMITS, MAX_ATTEMPTS, PERIOD, SCHEDULES
 
-ATTEMPTS = """select job, attempt, queue, key, tenant, payload, started, lease_ends, ended,
-                     least(ended, lease_ends) as free
-                from soak.attempts order by number"""
+ATTEMPTS = "select *, least(ended, lease_ends) as free from soak.attempts order by number"
 JOBS = """select id, tenant, queue, key, deleted, failed, attempts, nominal, schedule, enqueued,
                  payload ->> 'name' as payload
             from minutehand.jobs"""
+
+
+Check = Callable[[], Iterator[str]]
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Checker:
             attempts: list[Any] = connection.execute(ATTEMPTS).fetchall()
             self.effects: list[Any] = connection.execute("select * from soak.effects").fetchall()
             self.endings: list[Any] = connection.execute("select * from soak.endings").fetchall()
+            self.batches: list[Any] = connection.execute("select * from soak.batches").fetchall()
             jobs: list[Any] = connection.execute(JOBS).fetchall()
         self.jobs = {job.id: job for job in jobs}
         self.attempts = attempts
@@ -57,7 +60,14 @@ class Checker:
 
     def violations(self) -> Iterator[Violation]:
         """Yield every promise that was broken."""
-        for check in (
+        for check in self.checks():
+            promise = check.__name__.strip("_").replace("_", " ")
+            for evidence in check():
+                yield Violation(promise, evidence)
+
+    def checks(self) -> list[Check]:
+        """Return the checks, whose names are the promises."""
+        return [
             self._nothing_is_lost,
             self._each_job_ends_once,
             self._effects_match_endings,
@@ -70,10 +80,7 @@ class Checker:
             self._recurrences_are_regular,
             self._recurrences_follow_the_last_enqueue,
             self._schedules_fire_each_occurrence_once,
-        ):
-            promise = check.__name__.strip("_").replace("_", " ")
-            for evidence in check():
-                yield Violation(promise, evidence)
+        ]
 
     def _nothing_is_lost(self) -> Iterator[str]:
         for new in self.enqueued:
@@ -135,11 +142,8 @@ class Checker:
 
     def _limits_hold(self) -> Iterator[str]:
         for queue, most in LIMITS.items():
-            running: list[Any] = []
-            for each in (one for one in self.attempts if one.queue == queue and one.started < one.lease_ends):
-                running = [other for other in running if other.free > each.started] + [each]
-                if len(running) > most:
-                    yield f"{len(running)} jobs of {queue} were running at {each.started}"
+            for evidence in rules.too_many([each for each in self.attempts if each.queue == queue], most):
+                yield f"{queue}: {evidence}"
 
     def _keys_deliver_the_last_payload(self) -> Iterator[str]:
         last = {

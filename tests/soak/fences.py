@@ -7,6 +7,8 @@ removal of one has no effect.
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.soak.load import Load
+
 LIBRARY = Path("shared/minutehand")
 
 
@@ -22,6 +24,9 @@ class Fence:
     promises: tuple[str, ...]
     # How often the file contains the text.
     times: int = 1
+    # The load of the run without it, and its duration.
+    load: type[Load] = Load
+    seconds: float = 60.0
 
     def remove(self, root: Path) -> None:
         """Remove the fence from a copy of the tree."""
@@ -42,6 +47,7 @@ LIMITS = "limits hold"
 
 FENCES = (
     Fence("finish by ack", "sql/flow/finish.sql", " and e.ack in (j.ack, j.prior)", "", (EFFECTS,)),
+    Fence("finish of done jobs by ack", "sql/flow/finish_done.sql", " and j.ack = e.ack", "", (EFFECTS,)),
     Fence("release by ack", "sql/flow/release.sql", " and e.ack in (j.ack, j.prior)", "", (OWNER, LIMITS)),
     Fence(
         "claim by ack",

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import count
 from random import Random
 from typing import Any
 from uuid import UUID
+
+from psycopg.sql import SQL, Identifier, Placeholder
 
 from minutehand import Database, NewJob, Retry, enqueue
 from minutehand.operations.controls import limit
@@ -23,8 +25,11 @@ MAX_ATTEMPTS = 20
 FAILING_ATTEMPTS = 2
 KIND = "recorded"
 ASYNC_KIND = "recorded_async"
+# Of the options of a job, those that the records have.
+RECORDED = ("key", "group", "batch", "after", "after_failure", "not_before", "fails", "recurring")
 # Shorter than the time for which a worker is frozen.
 TIME_LIMIT = timedelta(seconds=2)
+Form = tuple[Callable[[], None], int]
 SOON = Retry(strategy="fixed", min=timedelta(milliseconds=100), jitter=False)
 
 
@@ -34,21 +39,26 @@ class Load:
 
     database: Database
     random: Random
-    _numbers: Any = field(default_factory=count)
+    numbers: Any = field(default_factory=count)
 
     def prepare(self) -> None:
         """Set the limits, and save the schedules and the recurring jobs."""
         for queue, most in LIMITS.items():
             limit(self.database, most, queue=queue)
         for name in SCHEDULES:
-            job = NewJob(KIND, self._payload(name), queue="scheduled", **_options())
+            job = NewJob(KIND, self.payload(name), queue="scheduled", **options())
             save(self.database, Schedule(name, "*/5 * * * * *", job, catch_up="all"))
         for number in range(RECURRING):
             self._recur(number)
 
     def step(self) -> None:
         """Enqueue one job, of a random form."""
-        forms: list[tuple[Callable[[], None], int]] = [
+        functions, weights = zip(*self.forms(), strict=True)
+        self.random.choices(functions, weights)[0]()
+
+    def forms(self) -> list[Form]:
+        """Return the forms of jobs, with their weights."""
+        return [
             (self._plain, 6),
             (self._limited, 8),
             (self._keyed, 4),
@@ -58,47 +68,46 @@ class Load:
             (self._together, 10),
             (self._recur_again, 3),
         ]
-        functions, weights = zip(*forms, strict=True)
-        self.random.choices(functions, weights)[0]()
 
     def _recur_again(self) -> None:
         # Due at once, so that the new job may run next to the one that it replaces.
         self._recur(self.random.randrange(RECURRING), delay=timedelta())
 
     def _recur(self, number: int, delay: timedelta | None = None) -> None:
-        self._enqueue(
+        self.enqueue(
             "recurring", key=f"recurring-{number}", every="PT5S", recurring=True, slower=3, delay=delay
         )
 
     def _plain(self) -> None:
-        self._enqueue("plain")
+        self.enqueue("plain")
 
     def _together(self) -> None:
-        self._enqueue("together", kind=ASYNC_KIND, fails=self.random.random() < 0.2)
+        self.enqueue("together", kind=ASYNC_KIND, fails=self.random.random() < 0.2)
 
     def _limited(self) -> None:
         # More than the limits let through for a while, so that jobs wait for each other.
-        self._enqueue(self.random.choice([*LIMITS]), slower=3)
+        self.enqueue(self.random.choice([*LIMITS]), slower=3)
 
     def _keyed(self) -> None:
-        self._enqueue("keyed", key=f"key-{self.random.randrange(KEYS)}")
+        self.enqueue("keyed", key=f"key-{self.random.randrange(KEYS)}")
 
     def _of_a_tenant(self) -> None:
         # All tenants use the same queue and the same keys.
         key = f"key-{self.random.randrange(KEYS)}" if self.random.random() < 0.5 else None
-        self._enqueue("shared", tenant=self.random.choice(TENANTS), key=key)
+        self.enqueue("shared", tenant=self.random.choice(TENANTS), key=key)
 
     def _later(self) -> None:
-        self._enqueue("later", delay=timedelta(seconds=self.random.uniform(1, 20)))
+        self.enqueue("later", delay=timedelta(seconds=self.random.uniform(1, 20)))
 
     def _failing(self) -> None:
-        self._enqueue("failing", fails=True)
+        self.enqueue("failing", fails=True)
 
-    def _payload(self, name: str, *, fails: bool = False, slower: int = 1) -> dict[str, Any]:
+    def payload(self, name: str, *, fails: bool = False, slower: int = 1) -> dict[str, Any]:
+        """Return the payload of a job; its handler takes up to half a second, or `slower` times as long."""
         seconds = round(self.random.uniform(0.02, 0.5) * slower, 2)
         return {"name": name, "seconds": seconds, "fail": fails, "deaf": self.random.random() < 0.5}
 
-    def _enqueue(
+    def enqueue(
         self,
         queue: str,
         *,
@@ -108,33 +117,38 @@ class Load:
         recurring: bool = False,
         slower: int = 1,
         delay: timedelta | None = None,
-        **options: Any,
+        more: dict[str, Any] | None = None,
+        **options_: Any,
     ) -> UUID:
-        name = f"{queue}-{next(self._numbers)}"
+        """Enqueue a job and record it, in one transaction; its payload has the fields of `more`, too."""
+        name = f"{queue}-{next(self.numbers)}"
         with self.database.transaction():
             job = enqueue(
                 kind,
-                self._payload(name, fails=fails, slower=slower),
+                {**self.payload(name, fails=fails, slower=slower), **(more or {})},
                 queue=queue,
                 tenant=tenant or None,
                 delay=delay,
                 connection=self.database,
-                **_options(fails),
-                **options,
+                **{**options(fails), **options_},
             )
-            values = (job.id, name, tenant, queue, options.get("key"), _not_before(job.visible, delay), fails)
+            given = {
+                "fails": fails,
+                "recurring": recurring,
+                "not_before": None if delay is None else job.visible,
+            } | options_
+            names = [name for name in RECORDED if given.get(name) is not None]
+            values = [given[name] for name in names]
             self.database.connection.execute(
-                """insert into soak.enqueued (id, payload, tenant, queue, key, not_before, fails, recurring)
-                   values (%s, %s, %s, %s, %s, %s, %s, %s)""",
-                [*values, recurring],
+                SQL("insert into soak.enqueued (id, payload, tenant, queue, {}) values ({})").format(
+                    SQL(", ").join(map(Identifier, names)), SQL(", ").join([Placeholder()] * (4 + len(names)))
+                ),
+                [job.id, name, tenant, queue, *values],
             )
         return job.id
 
 
-def _not_before(visible: datetime, delay: timedelta | None) -> datetime | None:
-    return None if delay is None else visible
-
-
-def _options(fails: bool = False) -> dict[str, Any]:
+def options(fails: bool = False) -> dict[str, Any]:
+    """Return the options of every job."""
     attempts = FAILING_ATTEMPTS if fails else MAX_ATTEMPTS
     return {"timeout": TIME_LIMIT, "retry": SOON, "max_attempts": attempts}

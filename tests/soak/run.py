@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from random import Random
 from threading import Event, Thread
@@ -16,8 +17,10 @@ from emulator.misbehavior import Misbehavior
 from minutehand import Database
 from minutehand.schedules.manage import pause
 from tests import servers
-from tests.soak.checker import Checker, Violation
+from tests.soak.checker import Violation
 from tests.soak.fences import Fence
+from tests.soak.flow_checker import FlowChecker
+from tests.soak.flow_load import TAKEN, MixedLoad
 from tests.soak.load import LIMITS, SCHEDULES, Load
 from tests.soak.stack import emulated, prepare, tree
 
@@ -34,7 +37,12 @@ FAULTS: dict[str, Any] = {
     "overrun": 1,
 }
 FROZEN: dict[str, Any] = {"within": 0.3, "frozen": 5.5, "late_by": (25, 70)}
-LEFT = "select count(*) from minutehand.jobs where deleted is null and queue <> 'recurring'"
+# Jobs that have not ended, and batches without an accepted callback.
+LEFT = """select (select count(*) from minutehand.jobs where deleted is null and queue <> 'recurring')
+               + (select count(*)
+                    from soak.batches b
+                   where not exists (select from soak.effects e
+                                      where e.payload in (b.name || '-complete', b.name || '-failure')))"""
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,7 @@ def run(
         emulated(template, database.url, [], mode) as lambda_,
         faults.upon(lambda_),
     ):
-        load = Load(enqueuer, Random(seed))
+        load = (fence.load if fence else MixedLoad)(enqueuer, Random(seed))
         load.prepare()
         with _ticking(lambda_, database.admin_url):
             _enqueue(load, seconds)
@@ -78,7 +86,7 @@ def run(
                 pause(enqueuer, name)
             _drain(database.admin_url)
         lambda_.settle(DRAIN_SECONDS)
-    checker = Checker(database.admin_url)
+    checker = FlowChecker(database.admin_url)
     return Result([*checker.violations()], len(checker.jobs), len(checker.attempts), faults.summary)
 
 
@@ -92,7 +100,7 @@ def _enqueue(load: Load, seconds: float) -> None:
 @contextmanager
 def _ticking(lambda_: Emulator, url: str) -> Iterator[None]:
     """Tick twice at the same moment, again and again, in a thread."""
-    ended = Event()
+    ended, others = Event(), cycle(TAKEN)
 
     def tick() -> None:
         with psycopg.connect(url, autocommit=True) as connection:
@@ -100,7 +108,7 @@ def _ticking(lambda_: Emulator, url: str) -> Iterator[None]:
                 lambda_.tick()
                 lambda_.tick()
                 # Workers that take the next due job themselves, next to the dispatchers' offers.
-                for queue in LIMITS:
+                for queue in (*LIMITS, next(others)):
                     lambda_.send("WorkerFunction", {"queue": queue})
                 # A budget adapts to throttled workers over minutes. It would slow this run down, not break it.
                 connection.execute("delete from minutehand.budgets")

@@ -11,17 +11,18 @@ import pytest
 
 from tests.servers import Database
 from tests.soak.fences import FENCES, LIBRARY, Fence
+from tests.soak.flow_fences import FLOW_FENCES
 from tests.soak.run import run
 
 SECONDS = float(os.environ.get("MINUTEHAND_SOAK_SECONDS", "60"))
-SECONDS_WITHOUT_FENCE = 60.0
+ALL_FENCES = FENCES + FLOW_FENCES
 # A fault that needs a coincidence is found by one of these.
 SEEDS = (1, 2, 3)
 SEED = int(os.environ.get("MINUTEHAND_SOAK_SEED", "1"))
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("fence", FENCES, ids=lambda fence: fence.name)
+@pytest.mark.parametrize("fence", ALL_FENCES, ids=lambda fence: fence.name)
 def test_fence_is_in_its_file(fence: Fence) -> None:
     path = ROOT / LIBRARY / fence.file
 
@@ -38,13 +39,13 @@ def test_promises_hold_under_faults(fresh_database: Database, tmp_path: Path, mo
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("fence", FENCES, ids=lambda fence: fence.name)
+@pytest.mark.parametrize("fence", ALL_FENCES, ids=lambda fence: fence.name)
 def test_checker_notices_a_missing_fence(fence: Fence, new_database, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     seen: set[str] = set()
     for seed in SEEDS:
         folder = tmp_path / str(seed)
         folder.mkdir()
-        result = run(new_database(), folder, seconds=SECONDS_WITHOUT_FENCE, seed=seed, fence=fence)
+        result = run(new_database(), folder, seconds=fence.seconds, seed=seed, fence=fence)
         if result.promises & {*fence.promises}:
             return
         seen |= result.promises

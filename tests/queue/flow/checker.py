@@ -3,22 +3,24 @@
 The effect of a call took place at some time of its span. A check reports only what is wrong for all of these times.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
+from typing import Any
 from uuid import UUID
 
-from tests.queue.flow.ledger import End, Ledger, Place, Run, Span
+from tests.queue.flow.ledger import End, Known, Ledger, Place, Run, Span
 
 FAILURES = ("retrying", "dead")
 
 
 def most_at_once(runs: Iterable[Run]) -> int:
-    """Return how many attempts ran at the same time: from the return of the start to the call of the end."""
+    """Return how many attempts ran at the same time: from the return of the start to the call of the end or lapse."""
     changes = sorted(
         change
         for run in runs
-        for change in ((run.start.ended, 1), (run.end.span.began, -1))
-        if run.start.ended < run.end.span.began
+        for change in ((run.start.ended, 1), (run.until.began, -1))
+        if run.start.ended < run.until.began
     )
     count = most = 0
     for _, change in changes:
@@ -27,13 +29,35 @@ def most_at_once(runs: Iterable[Run]) -> int:
     return most
 
 
+def beyond_limit(ledger: Ledger, runs: Iterable[Run], **limit: Any) -> list[str]:
+    """Return the tenants, keys or queues of which more jobs ran at the same time than a limit allows."""
+    parts: dict[tuple[str, ...], list[Run]] = defaultdict(list)
+    for run in runs:
+        if part := _part(ledger.jobs[run.job], limit):
+            parts[part].append(run)
+    most = {part: most_at_once(each) for part, each in parts.items()}
+    return [f"{limit}: {part}: {count} at once" for part, count in most.items() if count > limit["limit"]]
+
+
+def _part(job: Known, limit: dict[str, Any]) -> tuple[str, ...] | None:
+    """Return the tenant, key or queue of a job that a limit counts; none if the limit does not apply to the job."""
+    if any(getattr(job, name) != limit[name] for name in ("queue", "tenant") if name in limit):
+        return None
+    match limit.get("per"):
+        case "tenant":
+            return (job.tenant,) if job.tenant else None
+        case "key":
+            return (job.tenant, job.queue, job.key) if job.key else None
+    return (job.queue,)
+
+
 def out_of_order(ledger: Ledger, runs: Sequence[Run]) -> list[UUID]:
     """Return the jobs that started before an earlier one of their ordered group had ended."""
     found, latest = [], -inf
     first, last = _first_starts(runs), _last_ends(runs)
     for job in sorted(first, key=lambda each: ledger.jobs[each].number):
-        # A successor takes its place when it is released.
-        if ledger.jobs[job].after:
+        # A successor takes its place when it is released, and transactions may commit in another order.
+        if ledger.jobs[job].after or ledger.jobs[job].added:
             continue
         found += [job] if first[job].ended < latest else []
         latest = max(latest, last[job].span.began)
@@ -86,7 +110,7 @@ def _first_starts(runs: Sequence[Run]) -> dict[UUID, Span]:
 
 
 def _last_ends(runs: Sequence[Run]) -> dict[UUID, End]:
-    return {run.job: run.end for run in runs}
+    return {run.job: run.end for run in sorted(runs, key=lambda run: run.end.span)}
 
 
 def _within(span: Span, window: Span) -> bool:
@@ -95,7 +119,7 @@ def _within(span: Span, window: Span) -> bool:
 
 def _together(one: Run, other: Run) -> bool:
     """Whether two attempts certainly ran at the same time."""
-    return one.start.ended < other.end.span.began and other.start.ended < one.end.span.began
+    return one.start.ended < other.until.began and other.start.ended < one.until.began
 
 
 def _until_lifted(since: float, lifts: Sequence[Span]) -> float:

@@ -1,20 +1,19 @@
 """Flow control under eight dispatchers and twenty workers, with a checker that does not read the tables."""
 
-from collections import defaultdict
-from datetime import datetime, timedelta
-from random import Random
+from datetime import timedelta
 from threading import Barrier
 from typing import Any
 
 import pytest
 
 from minutehand.operations.controls import limit
-from tests.queue.flow.checker import check, too_early
-from tests.queue.flow.sessions import DISPATCHERS, WORKERS, Stage
+from tests.queue.flow.checker import beyond_limit, check, too_early
+from tests.queue.flow.fates import Fates
+from tests.queue.flow.sessions import DISPATCHERS, HOUR, WORKERS, Worker, run_session
+from tests.queue.flow.stage import MAX_ATTEMPTS, Stage
 from tests.queue.stage import Queue
 from tests.thorough import amount
 
-HOUR = timedelta(hours=1)
 # What the limit per group of each queue declares; no breaker closes by itself during a run.
 RULES: dict[str, dict[str, Any]] = {
     "plain": {"limit": 1},
@@ -24,15 +23,18 @@ RULES: dict[str, dict[str, Any]] = {
     "strict": {"limit": 1, "in_order": True, "break_after": 2},
     "rated": {"limit": 5, "rate": 10, "burst": 3},
 }
+# Other limits, of the jobs without a group.
+LIMITS: list[dict[str, Any]] = [
+    {"limit": 2, "per": "tenant", "queue": "tenants"},
+    {"limit": 1, "per": "key", "queue": "keys"},
+    {"limit": 4, "queue": "narrow"},
+    {"limit": 2, "queue": "narrow", "tenant": "x"},
+]
 SEEDS = range(amount(1, 30))
 JOBS = amount(120, 600)
 LEFT = "select count(*) as jobs from minutehand.jobs_live"
 OUTCOMES = """select count(*) filter (where failed) as failed, count(*) filter (where not failed) as done
                 from minutehand.jobs_done"""
-
-FILL = """insert into minutehand.jobs_live (kind, "group", run_at, visible)
-          select 'echo', %(group)s, now() - interval '1 hour', now() - interval '1 hour'
-            from generate_series(1, 300)"""
 
 
 def declare(queue: Queue) -> None:
@@ -40,49 +42,34 @@ def declare(queue: Queue) -> None:
         others: Any = {"period": timedelta(seconds=1)} if "rate" in rules else {}
         others |= {"break_for": HOUR} if "break_after" in rules else {}
         limit(queue.database, per="group", queue=name, **rules, **others)
+    for each in LIMITS:
+        limit(queue.database, **each)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", SEEDS)
 def test_flow_control_is_never_violated_and_never_stuck(queue: Queue, seed: int) -> None:
-    """Groups, rates, breakers, Retry-After, successors and failures, in sessions at the same time."""
+    """Groups, limits, rates, breakers, Retry-After, successors and batches, under failures, lost and late attempts."""
     declare(queue)
-    stage = Stage(queue, seed, tuple(RULES), most_successors=JOBS // 3)
-    for _ in range(JOBS):
+    stage = Stage(queue, seed, grouped=tuple(RULES), keyed=("keys",), others=("tenants", "narrow"))
+    for _ in range(JOBS // 2):
         stage.enqueue(queue.database, stage.random)
+    for _ in range(JOBS // 20):
+        stage.batch(queue.database, stage.random, 10)
+    stage.most_added = JOBS // 3
     barrier = Barrier(DISPATCHERS + WORKERS)
-    calls = [queue.start(stage.session, number, barrier) for number in range(DISPATCHERS + WORKERS)]
-    for each in calls:
-        each.result()
+    calls = [queue.start(run_session, stage, number, barrier) for number in range(DISPATCHERS + WORKERS)]
+    for call in calls:
+        call.result()
+    Worker(stage, DISPATCHERS).end_frozen(list(stage.frozen))
 
     assert queue.sql(LEFT) == [{"jobs": 0}]
+    ledger, runs = stage.ledger, stage.ledger.runs()
+    fates, groups = Fates(ledger, MAX_ATTEMPTS), ledger.by_group()
+    found = [wrong for place in groups for wrong in check(ledger, place, groups[place], **RULES[place[0]])]
+    found += [wrong for each in LIMITS for wrong in beyond_limit(ledger, runs, **each)]
+    found += [*fates.check(runs), *(f"{job}: before a predecessor" for job in too_early(ledger, runs))]
+    assert not found, "\n".join(found)
     (outcomes,) = queue.sql(OUTCOMES)
-    assert outcomes["done"] + outcomes["failed"] == len(stage.ledger.jobs)
-    runs = stage.ledger.runs()
-    found = [wrong for place in runs for wrong in check(stage.ledger, place, runs[place], **RULES[place[0]])]
-    assert found == []
-    assert too_early(stage.ledger, [run for each in runs.values() for run in each]) == []
-
-
-@pytest.mark.fault("functions/limits", r"count\(\*\) \* extract", "0 * extract")
-@pytest.mark.parametrize(("burst", "least"), [(1, 0), (10, 0.99)])
-def test_rate_holds_within_one_percent_over_a_minute(queue: Queue, burst: int, least: float) -> None:
-    """Eight dispatchers at each of some times of one minute. Without a burst, the time between two of them is lost."""
-    rate = 120
-    limit(queue.database, 1000, per="group", rate=rate, period=timedelta(minutes=1), burst=burst)
-    for group in ("a", "b"):
-        queue.sql(FILL, group=group)
-    (row,) = queue.sql("select clock_timestamp() as now")
-    random, times = Random(burst), amount(25, 120)
-    sessions = [queue.another() for _ in range(DISPATCHERS)]
-    starts: dict[str, list[datetime]] = defaultdict(list)
-    for number in range(times):
-        moment = row["now"] + timedelta(minutes=1) * (number + random.random()) / times
-        calls = [queue.start(queue.offer, 1000, session, moment) for session in sessions]
-        ids = [offer.id for call in calls for offer in call.result()]
-        for started in queue.sql('select "group" from minutehand.jobs where id = any (%(ids)s)', ids=ids):
-            starts[started["group"]].append(moment)
-
-    for moments in starts.values():
-        assert least * rate <= len(moments) <= 1.01 * rate + burst
-    assert set(starts) == {"a", "b"}
+    states = [fates.state(job) for job in ledger.jobs]
+    assert outcomes == {"done": states.count("done"), "failed": len(states) - states.count("done")}

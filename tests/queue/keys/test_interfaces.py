@@ -100,10 +100,10 @@ def test_defaults_of_a_kind_override_those_of_its_queue(queue: Queue) -> None:
 
 
 @pytest.mark.fault(
-    "functions/enqueue", r"every::interval\) at time zone .*? end", "every::interval) at time zone 'UTC' end"
+    "functions/put_all", r"every::interval\) at time zone .*? end", "every::interval) at time zone 'UTC' end"
 )
 @pytest.mark.fault(
-    "functions/enqueue", r"\(moment at time zone .*? \+ every", "(moment at time zone 'UTC' + every"
+    "functions/put_all", r"\(moment at time zone .*? \+ every", "(moment at time zone 'UTC' + every"
 )
 def test_first_time_of_a_duration_counts_by_the_clocks_of_its_zone(queue: Queue) -> None:
     # Python computes it itself.

@@ -159,7 +159,7 @@ def test_failed_job_is_superseded_by_the_upcoming_job_of_its_key(queue: Queue) -
 
 
 @pytest.mark.fault(
-    "functions/enqueue",
+    "functions/put_all",
     r"or j.attempts = 0 and minutehand.expires_at\(j.run_at, j.expires\) <= moment",
     r"or minutehand.expires_at(j.run_at, j.expires) <= moment",
 )

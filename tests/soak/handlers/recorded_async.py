@@ -43,8 +43,8 @@ async def work(seconds: float, deaf: bool) -> None:
 async def begin(records: psycopg.AsyncConnection[Any], payload: dict[str, Any], job: AsyncJob) -> int:
     """Record the start of an attempt with the time at which its lease ends."""
     cursor = await records.execute(
-        """insert into soak.attempts (job, attempt, queue, key, tenant, payload, lease_ends)
-           values (%s, %s, %s, %s, %s, %s, %s) returning number""",
+        """insert into soak.attempts (job, attempt, queue, key, tenant, payload, "group", claimed, lease_ends)
+           values (%s, %s, %s, %s, %s, %s, %s, %s, %s) returning number""",
         [
             job.id,
             job.attempt,
@@ -52,6 +52,8 @@ async def begin(records: psycopg.AsyncConnection[Any], payload: dict[str, Any], 
             job.key,
             job.tenant,
             payload["name"],
+            job.group,
+            job.claimed,
             job.claimed + job.lease.duration + job.lease.grace,
         ],
     )

@@ -1,6 +1,7 @@
 """Run the benchmarks: python -m bench."""
 
 import os
+from collections.abc import Sequence
 
 import click
 from rich.console import Console
@@ -9,27 +10,31 @@ from rich.table import Table
 from bench.machine import commit
 from bench.measure import Measured
 from bench.others import DAYS, REPORT, archives, commands, others, ticks
-from bench.queues.cases import GRID, HOT_PATHS
+from bench.queues.cases import GRID, HOT_PATHS, ONE_BATCH
 from bench.queues.plan import SCREEN, Plan, options, seeded
-from bench.queues.publish import publish, publish_archives, publish_commands, publish_ticks
+from bench.queues.publish import publish, publish_archives, publish_commands, publish_record, publish_ticks
 from bench.queues.report import table
 from bench.queues.runs import RunError
 from bench.queues.systems import LIMITS
+from bench.recorded import recorded
 from bench.server import server
 
-QUEUES = {**{case.name: (case.name,) for case in HOT_PATHS}, "grid": tuple(case.name for case in GRID)}
-OTHERS = tuple(others(1))
+QUEUES = {
+    **{case.name: (case.name,) for case in (*HOT_PATHS, ONE_BATCH)},
+    "grid": tuple(case.name for case in GRID),
+}
+OTHERS = (*others(1), *recorded(1))
 NOTICED = "pipeline-noticed"
 SAVED = ("tick", NOTICED, REPORT, DAYS)
 
 
 @click.command()
 @options((*QUEUES, *OTHERS))
-@click.option("--quick", is_flag=True, help="Use a tenth of the rows for ticks and the pipeline.")
+@click.option("--quick", is_flag=True, help="Use a tenth of the rows or of the time, except for queues.")
 @click.option(
     "--save",
     is_flag=True,
-    help="Publish the results of queues, ticks, archives and reports in bench/results.json.",
+    help="Publish the results in bench/results.json, except of cold starts and some cases of the pipeline.",
 )
 def main(
     cases: tuple[str, ...], rounds: int, jobs: int, workers: int, seed: int | None, quick: bool, save: bool
@@ -62,9 +67,16 @@ def main(
             if name in cases and not (save and name in SAVED):
                 SCREEN.print(f"{name} is running")
                 Console(width=120).print(lines(measure(url)))
+        for name, each in recorded(10 if quick else 1, measured_commit).items():
+            if name in cases:
+                SCREEN.print(f"{name} is running")
+                record = each.measure(url)
+                Console(width=120).print(lines(each.lines(record)))
+                if save:
+                    publish_record(each.field, record)
 
 
-def lines(measured: list[Measured]) -> Table:
+def lines(measured: Sequence[Measured]) -> Table:
     """Return the table of a benchmark that is not one of queues."""
     result = Table("what", "ours", "limit", "ratio", "target")
     for row in measured:

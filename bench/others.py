@@ -32,8 +32,8 @@ def others(scale: int) -> dict[str, Callable[[str], list[Measured]]]:
         "tick": lambda server: tick.lines(ticks(server, scale)),
         "cold-start": lambda server: _measure("cold_start"),
         **pipeline,
-        REPORT: lambda server: _alone("pipeline_report", tuple(n // scale for n in REPORTS)),
-        "pipeline-simulate": lambda server: _alone("pipeline_simulate", ATTEMPTS // scale),
+        REPORT: lambda server: alone("pipeline_report", tuple(n // scale for n in REPORTS)),
+        "pipeline-simulate": lambda server: alone("pipeline_simulate", ATTEMPTS // scale),
     }
 
 
@@ -43,9 +43,14 @@ def ticks(server: str, scale: int) -> list[Cost]:
 
 
 def archives(server: str, scale: int, commit: str) -> Archives:
-    """Return the runs of archives next to a busy worker."""
+    """Return the runs of archives next to a busy worker: with Spark on the same cores, then on another one."""
     (size,) = SIZES["pipeline_noticed"]
-    found: Archives = _alone("pipeline_noticed", migrated(server), size // scale, commit, function="archives")
+    found = Archives(commit, size // scale)
+    for function in ("archives", "archives_apart"):
+        runs: Archives = alone("pipeline_noticed", migrated(server), size // scale, commit, function=function)
+        found.rates.update(runs.rates)
+        found.offers.update(runs.offers)
+        found.claims.update(runs.claims)
     return found
 
 
@@ -53,22 +58,22 @@ def commands(server: str, scale: int, cases: Sequence[str]) -> dict[str, Command
     """Return the measurements of commands of the pipeline, of those cases."""
     found: dict[str, Command] = {}
     if REPORT in cases:
-        found |= _alone("pipeline_report", tuple(n // scale for n in REPORTS), function="reports")
+        found |= alone("pipeline_report", tuple(n // scale for n in REPORTS), function="reports")
     if DAYS in cases:
         (size,) = SIZES["pipeline_days"]
-        found |= _alone("pipeline_days", migrated(server), size // scale, function="archived")
+        found |= alone("pipeline_days", migrated(server), size // scale, function="archived")
     return found
 
 
 def _on_database(name: str, size: int) -> Callable[[str], list[Measured]]:
-    return lambda server: _alone(name, migrated(server), size)
+    return lambda server: alone(name, migrated(server), size)
 
 
 def _measure(name: str, *arguments: object, function: str = "measure") -> Any:
     return getattr(import_module(f"bench.{name}"), function)(*arguments)
 
 
-def _alone(name: str, *arguments: object, function: str = "measure") -> Any:
+def alone(name: str, *arguments: object, function: str = "measure") -> Any:
     """Measure in a separate process, because a process has one Spark session with fixed cores and memory."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
         return process.submit(_measure, name, *arguments, function=function).result()

@@ -13,6 +13,7 @@ from statistics import median, quantiles
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING
 
+import psutil
 import psycopg
 
 from bench.measure import Measured
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROUNDS = 3
-# Readers of each run; None is the default, which adapts to the latency.
-READERS = (1, 2, 4, None)
-ADAPTIVE = "adaptive"
+# Readers of each run; None is the default, which adapts to the latency. Then those of runs in which Spark has a core of
+# its own, as if it was on another machine.
+READERS, READERS_APART = (1, 2, 4, None), (1, None)
+ADAPTIVE, APART = "adaptive", "Spark on another core"
 AIM = 1.2
 # Seconds between jobs.
 PAUSE = 0.01
@@ -64,41 +66,58 @@ class Run:
 
 
 def measure(url: str, rows: int) -> list[Measured]:
-    """Measure the runs and return a line for each number of readers."""
+    """Measure the runs on shared cores and return a line for each number of readers."""
     return lines(archives(url, rows))
 
 
-def archives(url: str, rows: int, commit: str = "") -> Archives:
+def archives(url: str, rows: int, commit: str = "", *, apart: bool = False) -> Archives:
     """Measure the runs, and return them by the number of readers."""
     measured = Archives(commit, rows)
-    for run in runs(url, rows):
+    for run in runs(url, rows, apart=apart):
         name = ADAPTIVE if run.readers is None else str(run.readers)
+        if apart:
+            name = f"{name}, {APART}"
         measured.rates.setdefault(name, []).append(round(run.rate))
         for each, p99s in ((measured.offers, run.offer), (measured.claims, run.claim)):
             each.setdefault(name, []).append([round(seconds * 1000, 2) for seconds in p99s])
     return measured
 
 
-def runs(url: str, rows: int) -> list[Run]:
+def archives_apart(url: str, rows: int, commit: str = "") -> Archives:
+    """Measure the runs in which Spark has a core of its own. The server has all cores again afterwards."""
+    cores = sorted(os.sched_getaffinity(0))
+    try:
+        return archives(url, rows, commit, apart=True)
+    finally:
+        with psycopg.connect(url, autocommit=True) as connection:
+            bind_server(connection, cores)
+
+
+def runs(url: str, rows: int, *, apart: bool) -> list[Run]:
     """Archive a day of `rows` finished jobs in interleaved rounds, while a worker has a hundred jobs per second.
 
-    Spark runs at the lowest priority, because it normally runs on other machines. The database does not. Each archive
-    follows a time without one, which is as long as the archive before it.
+    Each archive follows a time without one, which is as long as the archive before it. If Spark is apart, the server
+    and the worker have the other cores.
     """
+    cores = sorted(os.sched_getaffinity(0))
     # Set before the session starts, because its tasks inherit the environment.
     os.environ["DATABASE_URL"] = url
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("truncate minutehand.jobs, minutehand.attempts, minutehand.events")
         [day] = fill_history(connection, rows, alone=True)
         connection.execute("vacuum analyze minutehand.jobs_done")
+        if apart:
+            bind_server(connection, cores[1:])
+            os.sched_setaffinity(0, cores[1:])
+    readers_of_runs = READERS_APART if apart else READERS
     with _worker(url) as pipe:
-        # Applies to this process and its future children.
-        os.nice(19)
-        spark = build_session("minutehand bench", cores=4)
+        if apart:
+            os.sched_setaffinity(0, cores[:1])
+        spark = build_session("minutehand bench", cores=4, in_background=True)
         lasted = _archived(url, spark, day, 1)
         spans = list[Span]()
         for _ in range(ROUNDS):
-            for readers in random.sample(READERS, len(READERS)):
+            for readers in random.sample(readers_of_runs, len(readers_of_runs)):
                 paused = perf_counter()
                 sleep(lasted)
                 began = perf_counter()
@@ -107,6 +126,18 @@ def runs(url: str, rows: int) -> list[Run]:
         pipe.send("over")
         samples: list[Sample] = pipe.recv()
     return [_run(rows, samples, span) for span in spans]
+
+
+def bind_server(connection: psycopg.Connection, cores: Sequence[int]) -> None:
+    """Let all processes of the connection's server use only these cores. Raise RuntimeError if it is elsewhere."""
+    backend = psutil.Process(connection.info.backend_pid)
+    postmaster = backend.parent()
+    if postmaster is None or "postgres" not in postmaster.name() or "postgres" not in backend.name():
+        raise RuntimeError(
+            "the server must be on this machine, so that it can be bound to other cores than Spark"
+        )
+    for process in (postmaster, *postmaster.children(recursive=True)):
+        process.cpu_affinity(list(cores))
 
 
 def _archived(url: str, spark: "SparkSession", day: date, readers: int | None) -> float:

@@ -1,6 +1,6 @@
 """Prompt mode in the emulator, warm: python -m bench.prompt. With --mode minute, the mode `minute` to compare.
 
-Measures the time from an enqueue to the start of the attempt, how late scheduled jobs start, the looks of a dispatcher
+Measures the time from an enqueue to the start of the attempt, how late scheduled jobs start, the polls of a dispatcher
 that waits, and what the mode adds to the bill. All times are of the database's clock.
 """
 
@@ -64,7 +64,7 @@ class Stack:
     def waits(self) -> list[dict[str, float]]:
         """Return the figures that dispatchers logged after a wait."""
         logged = [json.loads(line) for line in self.output if '"waited"' in line]
-        return [line for line in logged if line.get("message") == "waited" and "looks" in line]
+        return [line for line in logged if line.get("message") == "waited" and "polls" in line]
 
     def spent(self) -> tuple[int, float]:
         """Return invocations and GB-seconds up to now."""
@@ -202,10 +202,10 @@ def measure_immediate(running: Stack, table: Table, jobs: int, pause: float) -> 
 def measure_scheduled(running: Stack, table: Table, jobs: int) -> None:
     """Add the lines of jobs that are due later."""
     late, waits = waiting(running, 20)
-    table.add_row("one scheduled job", *figures(late), looks(waits))
+    table.add_row("one scheduled job", *figures(late), polls(waits))
     before = running.spent()
     late, waits = scheduled(running, jobs)
-    table.add_row("scheduled jobs", *figures(late), f"{looks(waits)}; {bill(running, before, jobs)}")
+    table.add_row("scheduled jobs", *figures(late), f"{polls(waits)}; {bill(running, before, jobs)}")
 
 
 def figures(values: list[float]) -> list[str]:
@@ -214,12 +214,12 @@ def figures(values: list[float]) -> list[str]:
     return [f"{cut[each - 1]:.0f}" for each in PERCENTILES] + [f"{max(values):.0f}"]
 
 
-def looks(waits: list[dict[str, float]]) -> str:
+def polls(waits: list[dict[str, float]]) -> str:
     """Return the queries of the dispatchers for each second that they waited."""
     seconds = sum(wait["wait_ms"] for wait in waits) / 1000
-    number = sum(wait["looks"] for wait in waits)
+    number = sum(wait["polls"] for wait in waits)
     dispatches = sum(wait["dispatches"] for wait in waits)
-    return f"{number:.0f} looks and {dispatches:.0f} dispatches in {seconds:.0f} s"
+    return f"{number:.0f} polls and {dispatches:.0f} dispatches in {seconds:.0f} s"
 
 
 def bill(running: Stack, before: tuple[int, float], jobs: int) -> str:

@@ -87,6 +87,55 @@ class Snapshots:
 
 
 @dataclass(frozen=True)
+class Offers:
+    """Offers of up to `size` jobs among jobs of many groups, each of which runs one at a time.
+
+    `milliseconds` are the mean of an offer by the case, for each round: elapsed, and processor time of the server, or
+    None if it is elsewhere.
+    """
+
+    commit: str = ""
+    groups: int = 0
+    jobs: int = 0
+    size: int = 0
+    milliseconds: dict[str, list[list[float | None]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Further:
+    """Jobs of `seconds` each in the mode `minute`, with more jobs due than `minutes` ticks of this capacity offer.
+
+    `rates` are the finished jobs a minute by the most jobs of an invocation.
+    """
+
+    commit: str = ""
+    capacity: int = 0
+    seconds: float = 0
+    minutes: int = 0
+    rates: dict[str, float] = field(default_factory=dict)
+
+    def possible(self, most: str) -> float:
+        """Return the highest rate: of a capacity that is never idle, or of one job for each offer of a tick."""
+        return self.capacity if most == "1" else self.capacity * 60 / self.seconds
+
+
+@dataclass(frozen=True)
+class Waits:
+    """The seconds that jobs waited in the mode `prompt`, which arrived at random and took `seconds` each.
+
+    `load` is the part of the capacity that they used. `waits` are the median, p95 and p99: as measured, as the best for
+    the same times of arrival, and by the theory.
+    """
+
+    commit: str = ""
+    capacity: int = 0
+    load: float = 0
+    seconds: float = 0
+    jobs: int = 0
+    waits: dict[str, list[float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Results:
     """All published results. `machine` and `versions` are those of the last measurement."""
 
@@ -97,6 +146,9 @@ class Results:
     archives: Archives = field(default_factory=Archives)
     commands: Commands = field(default_factory=Commands)
     snapshots: Snapshots = field(default_factory=Snapshots)
+    offers: Offers = field(default_factory=Offers)
+    further: Further = field(default_factory=Further)
+    waits: Waits = field(default_factory=Waits)
 
 
 def load(file: Path = FILE) -> Results:
@@ -109,12 +161,17 @@ def load(file: Path = FILE) -> Results:
     commands = read.pop("commands", {})
     lines = {name: Command(**line) for name, line in commands.pop("lines", {}).items()}
     snapshots = Snapshots(**read.pop("snapshots", {}))
+    offers, further = Offers(**read.pop("offers", {})), Further(**read.pop("further", {}))
+    waits = Waits(**read.pop("waits", {}))
     return Results(
         cases=cases,
         ticks=ticks,
         archives=archives,
         commands=Commands(**commands, lines=lines),
         snapshots=snapshots,
+        offers=offers,
+        further=further,
+        waits=waits,
         **read,
     )
 

@@ -37,6 +37,11 @@ TARGETS = (
     Target("single", "table", 0.8),
 )
 
+# Jobs of one batch may take at most this many times as long as jobs without a batch.
+BATCH_MOST = 1.3
+# The most milliseconds of an offer among jobs of many groups.
+OFFER_MOST = 25.0
+
 
 def to_explain(cases: dict[str, Measurement]) -> list[tuple[str, str]]:
     """Return the cases and systems in which we are slower or miss a target, the greatest distance first."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.page.commands import ReasonError, command_runs
+from bench.page.dispatching import batch_runs, further_runs, offer_runs, wait_runs
 from bench.page.snapshots import snapshot_runs
 from bench.page.tables import (
     archive_table,
@@ -29,6 +30,8 @@ REASONS = HERE / "reasons.toml"
 ROOT = HERE.parents[1]
 PAGE = ROOT / "docs" / "performance.md"
 README = ROOT / "README.md"
+# Of the line with the figures.
+START = "Running one job at a time"
 LINK = "[Performance](docs/performance.md)"
 PLACE = re.compile(r"\{\{ ([\w-]+)((?: [\w.-]+)*) \}\}")
 
@@ -44,6 +47,10 @@ def page(results: Results) -> str:
         "ticks-measured": lambda: results.ticks.commit,
         "archives": lambda: archive_runs(results),
         "commands": lambda: command_runs(results, _reasons()["commands"]),
+        "one-batch": lambda: batch_runs(results, _reasons()["dispatching"]),
+        "groups": lambda: offer_runs(results.offers, _reasons()["dispatching"]),
+        "further-jobs": lambda: further_runs(results.further),
+        "prompt-load": lambda: wait_runs(results.waits),
         "snapshots": lambda: snapshot_runs(results.snapshots),
         "slower": lambda: slower_cases(results),
         "machine": lambda: ", ".join(f"{name} {value}" for name, value in results.machine.items()),
@@ -61,9 +68,9 @@ def page(results: Results) -> str:
 def readme(results: Results) -> str:
     """Return the README with the figures of these results in the line that links to the page."""
     lines = README.read_text("utf-8").splitlines(keepends=True)
-    places = [number for number, line in enumerate(lines) if LINK in line and line.startswith("One by one")]
+    places = [number for number, line in enumerate(lines) if LINK in line and line.startswith(START)]
     if len(places) != 1:
-        raise ValueError(f"README.md must have one line that starts with 'One by one' and contains {LINK}")
+        raise ValueError(f"README.md must have one line that starts with {START!r} and contains {LINK}")
     return "".join([*lines[: places[0]], summary(results) + "\n", *lines[places[0] + 1 :]])
 
 
@@ -71,8 +78,8 @@ def summary(results: Results) -> str:
     """Return the line of the README."""
     one, batch = (_ratio(results, case, "bare") for case in ("one", "batch"))
     return (
-        f"One by one, workers handle jobs at {one:.2f} times the speed of a bare loop in psycopg, "
-        f"and in batches of 100 at {batch:.2f} times: {LINK} compares other queues, and says where they are faster."
+        f"{START}, workers reach {one:.0%} of the throughput of a bare psycopg loop; "
+        f"in batches of 100, they reach {batch:.0%}. {LINK} compares other queues, including the faster ones."
     )
 
 

@@ -31,6 +31,8 @@ BATCH = Case("batch", "batches of 100", "drain", batch=100, factor=8)
 BULK = Case("bulk", "bulk enqueue", "bulk", factor=4)
 SINGLE = Case("single", "enqueue one at a time", "single")
 HOT_PATHS = (ONE, BATCH, BULK, SINGLE)
+# By workers in chunks, with and without a batch that all jobs belong to.
+ONE_BATCH = Case("one-batch", "jobs of one batch", "drain", batch=100, factor=2)
 
 CHUNKS = (1, 10, 100)
 WORKERS = (1, 2, 4)
@@ -43,4 +45,4 @@ def chunked(chunk: int, workers: int) -> Case:
 
 
 GRID = tuple(chunked(chunk, workers) for chunk in CHUNKS for workers in WORKERS)
-CASES = {case.name: case for case in (*HOT_PATHS, *GRID)}
+CASES = {case.name: case for case in (*HOT_PATHS, ONE_BATCH, *GRID)}

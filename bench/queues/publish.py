@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from statistics import median
+from typing import Any
 
 from bench import results
 from bench.machine import machine, versions
 from bench.queues.clients.program import Load
 from bench.queues.runs import Run
-from bench.results import Archives, Command, Commands, Measurement, Snapshots, Ticks
+from bench.results import Archives, Command, Commands, Further, Measurement, Offers, Snapshots, Ticks, Waits
 from bench.tick import Cost
 
 COSTS = ("client", "server", "wal")
@@ -54,6 +56,12 @@ def publish_commands(lines: Mapping[str, Command], commit: str, load: float) -> 
 def publish_snapshots(measured: Snapshots) -> None:
     """Replace the runs with an old snapshot."""
     results.save(replace(results.load(), snapshots=measured))
+
+
+def publish_record(field: str, record: Offers | Further | Waits, file: Path = results.FILE) -> None:
+    """Replace the result in a field of the results."""
+    changed: dict[str, Any] = {field: record}
+    results.save(replace(results.load(file), **changed), file)
 
 
 def _median(runs: Sequence[Run], cost: str) -> float | None:

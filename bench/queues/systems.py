@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.queues.cases import BULK, GRID, HOT_PATHS, SINGLE
+from bench.queues.cases import BULK, GRID, HOT_PATHS, ONE_BATCH, SINGLE
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = "bench.queues.clients"
@@ -35,9 +35,14 @@ OURS = "minutehand"
 COUNT_JOBS = """
 select count(*) filter (where deleted is null), count(*) filter (where deleted is not null and not failed)
   from minutehand.jobs"""
+COUNT_IN_BATCH = """
+select count(*) filter (where deleted is null or batch is null),
+       count(*) filter (where deleted is not null and not failed)
+  from minutehand.jobs"""
 COUNT_BARE = "select count(*) filter (where deleted is null), count(deleted) from bare"
 HOT = tuple(case.name for case in HOT_PATHS)
-MINUTEHAND = ours(OURS, "minutehand", (*HOT, *(case.name for case in GRID)), COUNT_JOBS)
+MINUTEHAND = ours(OURS, "minutehand", (*HOT, ONE_BATCH.name, *(case.name for case in GRID)), COUNT_JOBS)
+IN_BATCH = ours("in_batch", "minutehand, in one batch", (ONE_BATCH.name,), COUNT_IN_BATCH)
 BARE = ours("bare", "bare psycopg", HOT, COUNT_BARE)
 TABLE = ours("table", "straight into minutehand.jobs", (BULK.name, SINGLE.name), COUNT_JOBS)
-LIMITS = (MINUTEHAND, BARE, TABLE)
+LIMITS = (MINUTEHAND, BARE, TABLE, IN_BATCH)

@@ -27,18 +27,30 @@ def usage(url: str) -> Usage:
         return Usage(_seconds(backend), wal)
 
 
+def backend_seconds(backend: int) -> float | None:
+    """Return the processor time of a process of the server, or None for a server elsewhere."""
+    process = _postgres(backend)
+    return None if process is None else _time(process)
+
+
 def _seconds(backend: int) -> float | None:
     """Return the processor time of the server of a backend: of its living processes, and of those that ended."""
-    try:
-        process = psutil.Process(backend)
-        server = process.parent()
-    except psutil.NoSuchProcess:
-        return None
-    if server is None or "postgres" not in process.name():
+    process = _postgres(backend)
+    server = process and process.parent()
+    if server is None:
         return None
     ended = server.cpu_times()
     living = [_time(child) for child in server.children()]
     return ended.children_user + ended.children_system + sum(living)
+
+
+def _postgres(backend: int) -> psutil.Process | None:
+    """Return the process of a backend, or None if it runs elsewhere."""
+    try:
+        process = psutil.Process(backend)
+        return process if "postgres" in process.name() else None
+    except psutil.NoSuchProcess:
+        return None
 
 
 def _time(process: psutil.Process) -> float:

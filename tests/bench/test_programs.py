@@ -12,13 +12,13 @@ from time import monotonic
 import psutil
 import pytest
 
-from bench.queues.cases import BULK, HOT_PATHS, ONE, Case, chunked
+from bench.queues.cases import BULK, HOT_PATHS, ONE, ONE_BATCH, Case, chunked
 from bench.queues.runs import RunError, run
-from bench.queues.systems import BARE, LIMITS, ROOT, System
+from bench.queues.systems import BARE, IN_BATCH, LIMITS, MINUTEHAND, ROOT, System
 from tests.servers import Servers
 
 SECONDS = 90
-CASES = (*HOT_PATHS, chunked(10, 2))
+CASES = (*HOT_PATHS, ONE_BATCH, chunked(10, 2))
 
 
 @pytest.fixture
@@ -50,6 +50,13 @@ def test_case_handles_every_job(case: Case, system: System, server: str) -> None
 def test_run_that_misses_a_job_is_an_error(case: Case, counts: str, server: str) -> None:
     with pytest.raises(RunError, match=r"bare psycopg, .*: expected"):
         run(replace(BARE, counts=counts), case, server, jobs=20, workers=1)
+
+
+def test_run_whose_jobs_are_in_no_batch_is_an_error(server: str) -> None:
+    without = replace(IN_BATCH, name=MINUTEHAND.name, command=MINUTEHAND.command)
+
+    with pytest.raises(RunError, match="the tables have 20 waiting"):
+        run(without, ONE_BATCH, server, jobs=10, workers=1)
 
 
 def test_failing_client_is_an_error_with_its_output(server: str) -> None:

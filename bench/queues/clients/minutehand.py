@@ -20,7 +20,7 @@ def prepare(url: str, load: Load) -> None:
 
 def single(url: str, load: Load) -> Timed:
     """Enqueue jobs one at a time."""
-    database = _connected(url)
+    database = open_database(url)
 
     def run() -> None:
         for payload in load.payloads:
@@ -31,21 +31,22 @@ def single(url: str, load: Load) -> Timed:
 
 def bulk(url: str, load: Load) -> Timed:
     """Enqueue jobs together, each with its options."""
-    database = _connected(url)
+    database = open_database(url)
     jobs = (NewJob(KIND, payload) for payload in load.payloads)
     return timed(load.jobs, lambda: deque(enqueue_many(jobs, connection=database), maxlen=0))
 
 
 def worker(url: str, load: Load, connected: Callable[[], object]) -> int:
     """Handle jobs until none is due."""
-    database = _connected(url)
+    database = open_database(url)
     handled: list[object] = []
     connected()
     work(database, HandlerTable({KIND: handled.append}), Event(), chunk=load.batch, drain=True)
     return len(handled)
 
 
-def _connected(url: str) -> Database:
+def open_database(url: str) -> Database:
+    """Return a database that is connected."""
     database = Database(url)
     database.connection.execute("select 1")
     return database

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from minutehand.calling import unawaited
 from minutehand.calling.binding import Binding, bind, check_runs, is_async
 from minutehand.calling.conversion import ANYTHING
-from minutehand.calling.modules import import_handler
+from minutehand.calling.modules import import_handler, no_handler
 from minutehand.calling.results import finished_result
 from minutehand.claimed_job import Job
 from minutehand.errors import UnknownKindError
@@ -180,14 +180,16 @@ class HandlerPackage:
                 return Handler.of(module.handle, around(package))
         self._check_packages()
         if self._otherwise is None:
-            raise UnknownKindError(f"no file {kind.replace('.', '/')}.py among the handlers")
+            raise no_handler(kind)
         return Handler.of(self._otherwise, around(self._packages[0]))
 
     def _check_packages(self) -> None:
         """Raise UnknownKindError if a package does not exist. The default one need not, if all kinds are elsewhere."""
         for package in self._packages:
             if package != DEFAULT_PACKAGE and import_optional(package) is None:
-                raise UnknownKindError(f"the module of handlers {package} is not installed")
+                raise UnknownKindError(
+                    f"the module {package} with the handlers cannot be found; install it, or correct its name"
+                )
 
 
 def _declaration_of(function: Callable[..., Any]) -> Declaration | None:
@@ -203,7 +205,7 @@ def _declaration_of(function: Callable[..., Any]) -> Declaration | None:
 def _function(kind: str, module: ModuleType) -> Callable[..., Any]:
     function = getattr(module, "handle", None)
     if not callable(function):
-        raise UnknownKindError(f"the handler file of {kind} must define a function named handle")
+        raise UnknownKindError(f"{kind.replace('.', '/')}.py must define a function named handle")
     return typing.cast(Callable[..., Any], function)
 
 
@@ -225,4 +227,4 @@ class HandlerTable:
         try:
             return self._handlers[kind]
         except KeyError:
-            raise UnknownKindError(f"no handler for {kind}") from None
+            raise UnknownKindError(f"no handler for kind {kind}; add a function for it") from None

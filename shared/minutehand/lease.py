@@ -81,8 +81,8 @@ class Lease:
         self.until = 0.0
         if not self._hold(by.total_seconds()):
             raise LostError(
-                f"lease lost: job {self.id} was offered to another worker,"
-                " or it lapsed and another job may have its place under a limit"
+                f"lease lost: job {self.id} was offered to another worker, or its lease ended and another job may have "
+                "taken its slot of a limit"
             )
         self._raise_if_cancelling()
         self.deadline = min(monotonic() + by.total_seconds(), self.limit)
@@ -94,7 +94,7 @@ class Lease:
             raise LostError(f"lease lost: job {self.id} was claimed by another worker")
         if rows[0]["void"]:
             raise LostError(
-                f"lease lost: job {self.id} lapsed, and another job may have its place under a limit"
+                f"lease lost: the lease of job {self.id} ended, and another job may have taken its slot of a limit"
             )
         self.cancelling = rows[0]["cancelling"]
         self._raise_if_cancelling()

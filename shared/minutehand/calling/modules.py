@@ -21,6 +21,14 @@ def import_handler(package: str, kind: str) -> ModuleType | None:
     return module if module and _is_handler(module, kind) else None
 
 
+def no_handler(kind: str) -> UnknownKindError:
+    """Return the error of a kind that has neither a decorated function nor a file."""
+    file = f"{kind.replace('.', '/')}.py"
+    return UnknownKindError(
+        f"no handler for kind {kind}; expected a function decorated with @job, or {file} with a function handle"
+    )
+
+
 def _import_child(parent: ModuleType, name: str) -> ModuleType | None:
     _search_folder(parent)
     full_name = f"{parent.__name__}.{name}"

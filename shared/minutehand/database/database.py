@@ -217,7 +217,7 @@ class Database:
     def clone(self) -> "Database":
         """Return the same database with a connection of its own."""
         if self._borrowed:
-            raise ConfigurationError("this needs a second connection: pass a Database, not a connection")
+            raise ConfigurationError("expected a Database with a URL, got one with its caller's connection")
         return Database(self._url)
 
     def close(self) -> None:

@@ -102,8 +102,8 @@ def read_url(url: str) -> Parts:
     ports = str(parts.get("port") or "5432").split(",")
     if "@" in str(parts.get("host") or "") or not all(port == "" or port.isdigit() for port in ports):
         raise ConfigurationError(
-            "DATABASE_URL must have the form postgresql://user:password@host/database; percent-encode all characters "
-            "of the password but letters and digits"
+            "DATABASE_URL must have the form postgresql://user:password@host/database; percent-encode every character "
+            "of the password except letters and digits"
         )
     return {name: value for name, value in parts.items() if value or name not in DROPPED_IF_EMPTY}
 

@@ -38,6 +38,8 @@ PREPARED = frozenset(
         "enqueue_plain",
         "extend",
         "finish",
+        "finish_done",
+        "finish_in_batch",
         "release",
         "take",
         "take_ahead",

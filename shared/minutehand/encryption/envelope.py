@@ -135,7 +135,7 @@ def decrypt(value: object, subject: Subject, purpose: Purpose = "payload") -> st
         return str(_cipher()(key).decrypt(nonce, text, _additional(head, subject, purpose)).decode())
     except (InvalidTag, ValueError):
         raise DecryptionError(
-            f"the {purpose} does not decrypt: it was modified, or encrypted for another job"
+            f"the {purpose} cannot be decrypted: it was modified, or encrypted for another job"
         ) from None
 
 

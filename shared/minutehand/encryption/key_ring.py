@@ -23,6 +23,7 @@ from minutehand.model.encoding import from_base64
 from minutehand.settings import secret
 
 KEY = "MINUTEHAND_ENCRYPTION_KEY"
+PREVIOUS_KEYS = "MINUTEHAND_PREVIOUS_ENCRYPTION_KEYS"
 KEY_BYTES = 32
 # The messages and the age of a data key; far below the limit of AES-GCM with random nonces.
 MESSAGES = 100_000
@@ -74,8 +75,7 @@ def find(name: str, data_key: bytes | None) -> bytes:
                 return data_keys().decrypted(text, data_key)
         elif (plain := _plain_key(text)).name == name:
             return plain.key
-    which = name if _KMS.fullmatch(name) else f"the key {name}"
-    raise KeyMissingError(f"encrypted under {which}, which this process does not have; see {KEY}")
+    raise KeyMissingError(f"the encryption key {name} is missing; set it in {KEY} or {PREVIOUS_KEYS}")
 
 
 @cache
@@ -133,7 +133,7 @@ class DataKeys:
 
 
 def _texts() -> list[str]:
-    previous = secret("MINUTEHAND_PREVIOUS_ENCRYPTION_KEYS").split(",")
+    previous = secret(PREVIOUS_KEYS).split(",")
     return [text for part in (secret("MINUTEHAND_ENCRYPTION_KEY"), *previous) if (text := part.strip())]
 
 

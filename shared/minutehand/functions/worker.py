@@ -1,6 +1,5 @@
 """The worker function: claim the offered jobs, run their handlers and finish them."""
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -20,12 +19,12 @@ from minutehand.model.invitation import parse
 from minutehand.model.outcome import Finish
 from minutehand.model.worker import Worker
 from minutehand.settings import code_version, read_settings, sleeps
-from minutehand.settings.table import HANDLERS, MODE
+from minutehand.settings.table import HANDLERS, METRICS_NAMESPACE, MODE
 from minutehand.tracing.context import current
 from minutehand.web.delivery.fallback import deliver_if_routed
 
 logger = Logger(service="worker")
-metrics = Metrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minutehand"), service="worker")
+metrics = Metrics(namespace=METRICS_NAMESPACE.read(), service="worker")
 # The modules that the team names, then the folder next to app.py.
 times = HandlerTimes()
 handlers = HandlerPackage([*HANDLERS.read(), DEFAULT_PACKAGE], deliver_if_routed)

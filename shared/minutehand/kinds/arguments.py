@@ -143,7 +143,7 @@ class Arguments:
         for each in self._parameters.values():
             if each.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD):
                 raise InvalidHandlerError(
-                    f"{name} must not have the parameter {each}; name the arguments of the job"
+                    f"{name} must not have the parameter {each}; list each argument of the job as a named parameter"
                 )
         if self._job and parameters[0].name != self._job:
             raise InvalidHandlerError(
@@ -152,7 +152,8 @@ class Arguments:
         if "payload" in self._parameters and not self._takes_payload:
             others = " and ".join(each for each in self.names if each != "payload")
             raise InvalidHandlerError(
-                f"{name}: payload receives the whole payload, which leaves nothing for {others}; rename it"
+                f"{name} must not have both the parameter payload, which receives the whole payload, and {others}; "
+                "rename payload"
             )
 
 

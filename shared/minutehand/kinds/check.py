@@ -19,7 +19,7 @@ from minutehand.model.suggestion import closest, suggestion
 from minutehand.settings.table import HANDLERS, OTHER_KINDS
 
 # Handlers that every worker has, and the folder next to the worker's code.
-BUILT_IN, FOLDER = ("echo", "http"), "handlers"
+BUILT_IN, FOLDER = ("echo", "http", "pipeline"), "handlers"
 
 logger = logging.getLogger(__name__)
 

@@ -81,7 +81,7 @@ def declared(module: str, text: bytes) -> Iterator[Found]:
     """Yield the functions that `minutehand.job` decorates in a module's text."""
     if b"minutehand" not in text:
         return
-    tree = ast.parse(text, module)
+    tree = _parsed(text, module)
     names = set(_names(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -91,6 +91,15 @@ def declared(module: str, text: bytes) -> Iterator[Found]:
                     options = {each.arg: each.value for each in call.keywords} if call else {}
                     kind = _literal(options["kind"], module) if "kind" in options else node.name
                     yield Found(kind, module, node.lineno, "every" in options)
+
+
+def _parsed(text: bytes, module: str) -> ast.Module:
+    try:
+        return ast.parse(text, module)
+    except SystemError:
+        # Python 3.11 raises it if garbage is collected meanwhile and a finalizer parses too, such as one that logs a
+        # traceback. The garbage is gone now.
+        return ast.parse(text, module)
 
 
 def _names(tree: ast.AST) -> Iterator[str]:
@@ -106,7 +115,8 @@ def _literal(node: ast.expr, module: str) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     raise ConfigurationError(
-        f"kind in {module}, line {node.lineno}, must be a literal text: workers read it without an import"
+        f"kind in {module}, line {node.lineno}, must be a string literal, got {ast.unparse(node)}: workers read it "
+        "without importing the module"
     )
 
 

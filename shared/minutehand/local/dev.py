@@ -3,7 +3,6 @@
 import os
 import secrets
 import signal
-from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -25,6 +24,7 @@ from minutehand.local.reload import Application, Reload, serve
 from minutehand.local.seed import has_seed, seed_jobs
 from minutehand.local.show import Show
 from minutehand.local.stored import StoredJobs
+from minutehand.model.encoding import to_base64
 from minutehand.model.row import FINISHED, STATES
 from minutehand.project.configuration import read_configuration
 from minutehand.queries.jobs import list_jobs
@@ -64,7 +64,7 @@ DISPATCHER_SECONDS, WORKER_SECONDS = {"minute": 30.0, "prompt": 90.0}, 60.0
     default=10,
     show_default=True,
     type=click.IntRange(1, 64),
-    help="Maximum number of worker processes; those after the second start if the others are busy.",
+    help="Maximum number of worker processes. The first two start at once, more only if those are busy.",
 )
 @click.option(
     "--seed/--no-seed", default=True, help="Enqueue the example webhooks of events/seed at the start."
@@ -127,7 +127,7 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         show = Show(console, StoredJobs(url).find, f"http://127.0.0.1:{plan.port}/console/jobs/{{}}".format)
         applied = migrate(url)
         console.print(f"schema      {'created' if applied else 'up to date'}")
-        signing = HTTP_SECRETS.text() or f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
+        signing = HTTP_SECRETS.text() or f"whsec_{to_base64(secrets.token_bytes(24))}"
         receiver = stack.enter_context(receive(signing.split(",")[0].strip()))
         environment = _environment(plan, url, receiver, signing)
         functions: dict[str, Pool] = {}

@@ -1,6 +1,5 @@
 """Receiver: a small HTTP server on the loopback for the deliveries of local runs and tests."""
 
-import base64
 import hashlib
 import hmac
 import json
@@ -13,6 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
+
+from minutehand.model.encoding import from_base64, to_base64
 
 _LARGEST = 1024 * 1024
 _TOLERANCE = timedelta(minutes=5)
@@ -162,11 +163,11 @@ def is_signed(secret: str, headers: dict[str, str], body: bytes, now: datetime) 
     id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     try:
         age = now - datetime.fromtimestamp(int(timestamp), UTC)
+        key = from_base64(secret.removeprefix("whsec_"))
     except (ValueError, OverflowError, OSError):
         return False
-    key = base64.b64decode(secret.removeprefix("whsec_") + "==")
     digest = hmac.digest(key, f"{id}.{timestamp}.".encode() + body, hashlib.sha256)
-    expected = b"v1," + base64.b64encode(digest)
+    expected = f"v1,{to_base64(digest)}".encode()
     given = headers.get("webhook-signature", "").encode().split()
     return abs(age) <= _TOLERANCE and any(hmac.compare_digest(expected, one) for one in given)
 

@@ -1,8 +1,8 @@
 """Cause: an error in one line for logs and hooks, in which everything that may be a value of the job is masked.
 
-The rule extends that of the SQL function `minutehand.cause`, by which failures are grouped. Numbers, quoted texts and
-ids become #, as there; so do mail addresses, and each word of the payload's, the headers' or the key's values. A quoted
-text without an end, as in a message that was cut, extends to the end of the message.
+Numbers, quoted texts, ids and mail addresses become #, as in the SQL function `minutehand.cause`, by which failures
+are grouped; a test compares the two. Here, so does each word of the payload's, the headers' or the key's values. A
+quoted text without an end, as in a message that was cut, extends to the end of the message.
 """
 
 import re
@@ -23,11 +23,13 @@ _QUOTED = (
     r"\"(?:[^\"\\]|\\.)*(?:\"|\\?$)|(?<![A-Za-z0-9])'(?:[^'\\]|\\.|'(?=\w))*(?:'|\\?$)"
     r"|`[^`]*(?:`|$)|[\u201c\u201e][^\u201c\u201d]*(?:[\u201c\u201d]|$)|\u00ab[^\u00bb]*(?:\u00bb|$)|\u2018(?:[^\u2019]|\u2019(?=\w))*(?:\u2019|$)"
 )
+_ADDRESS = r"\S+@\S+"
 _VARYING = re.compile(
-    _QUOTED + r"|\S+@\S+"
+    f"{_QUOTED}|{_ADDRESS}"
     r"|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{22}"
-    r"|\b(?=[a-fA-F]*[0-9])[0-9a-fA-F]{8,}\b|[0-9]+(?:[.:,][0-9]+)*"
+    r"|[0-9]+(?:[.:,][0-9]+)+|\b(?=[a-fA-F]*[0-9])[0-9a-fA-F]{8,}\b|[0-9]+"
 )
+_LONG = tuple(map(re.compile, (_QUOTED, _ADDRESS)))
 # Both sides of an underscore may come from elsewhere.
 _WORD = re.compile(r"[^\W_]+")
 
@@ -43,10 +45,20 @@ def masked_cause(error: Error, *private: object) -> str:
         words = {word for text in _texts(private) for word in _WORD.findall(_comparable(text))}
     except _UnknownValuesError:
         return kind
-    masked = _WORD.sub(
-        lambda word: MASK if _comparable(word[0]) in words else word[0], _VARYING.sub(MASK, message)
-    )
+    masked = _WORD.sub(lambda word: MASK if _comparable(word[0]) in words else word[0], _masked(message))
     return f"{kind}: {masked}"[:CAUSE_CHARACTERS] if masked.strip() else kind
+
+
+def _masked(message: str) -> str:
+    """Mask what varies. Of what begins at the same place, the longest counts, as in Postgres: 'app'@'10.0.0.5'."""
+    if "@" not in message:
+        return _VARYING.sub(MASK, message)
+    parts, place = list[str](), 0
+    while found := _VARYING.search(message, place):
+        longer = (match.end() for each in _LONG if (match := each.match(message, found.start())))
+        parts += message[place : found.start()], MASK
+        place = max([found.end(), *longer])
+    return "".join([*parts, message[place:]])
 
 
 def _first_line(message: str) -> str:

@@ -113,8 +113,9 @@ def check_scope(
     names = {"queue": queue, "kind": kind, "key": key, "group": group, "tenant": tenant, "per": per}
     scope: dict[str, Any] = {name: value or "" for name, value in names.items()}
     if any(scope.values()) == everything:
-        expected = "expected either everything or a scope" if everything else "expected at least one"
-        raise InvalidJobError("control_is_named", f"{expected} of queue, kind, key, group and tenant")
+        expected, got = ("everything or a scope", "both") if everything else ("at least one", "none")
+        message = f"expected {expected} of queue, kind, key, group and tenant, got {got}"
+        raise InvalidJobError("control_is_named", message)
     if scope["per"] and scope["per"] not in PER:
         raise InvalidJobError("per_is_known", f"per must be group, key or tenant, got {per!r}")
     if scope["per"] and scope[scope["per"]]:
@@ -138,7 +139,8 @@ def check_limit(scope: dict[str, str], **values: Any) -> dict[str, Any]:
         scope["kind"] or scope["key"] or not (scope["group"] or scope["per"] == "group")
     ):
         raise InvalidJobError(
-            "order_is_of_groups", "in_order requires a group, or per group, and neither a kind nor a key"
+            "order_is_of_groups",
+            "in_order requires a group or a limit per group, and must not be combined with kind or key",
         )
     if given["on_dead"] is not None and (not given["in_order"] or given["on_dead"] not in ON_DEAD):
         raise InvalidJobError("order_ends", "on_dead must be block or continue, and requires in_order")
@@ -165,7 +167,8 @@ def _check_breaker(scope: dict[str, str], given: dict[str, Any]) -> None:
         scope["kind"] or scope["key"] or not (scope["group"] or scope["per"] == "group")
     ):
         raise InvalidJobError(
-            "breaker_is_of_groups", "break_after requires a group, or per group, and neither a kind nor a key"
+            "breaker_is_of_groups",
+            "break_after requires a group or a limit per group, and must not be combined with kind or key",
         )
 
 
@@ -173,7 +176,7 @@ def _check_rate(given: dict[str, Any]) -> None:
     period = given["period"]
     if (given["rate"] is None) != (period is None) or (given["burst"] is not None and period is None):
         raise InvalidJobError(
-            "rate_has_a_period", "rate and period require each other, and burst requires both"
+            "rate_has_a_period", "rate must be set together with period, and burst requires both"
         )
     if period is not None and not (
         isinstance(period, timedelta) and timedelta(milliseconds=1) <= period <= LONGEST_PERIOD

@@ -1,7 +1,7 @@
 """Jobs and attempts as the database stores them: the values that queries return."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 from uuid import UUID
@@ -12,14 +12,28 @@ from minutehand.model.stored import error_of
 State = Literal["scheduled", "due", "offered", "running", "retrying", "done", "dead", "expired", "cancelled"]
 STATES: tuple[State, ...] = get_args(State)
 FINISHED = {"done", "dead", "expired", "cancelled"}
+# The fields that listings omit.
+UNLISTED = frozenset(
+    [
+        "payload",
+        "headers",
+        "result",
+        "retry",
+        "timeout",
+        "expires",
+        "on_dead",
+        "after",
+        "after_failure",
+    ]
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """A stored job.
 
-    Listings omit payload, headers, result, retry, timeout, expires and on_dead: they are None there. The repr leaves
-    out payload, headers, result, error and on_dead, which may be private.
+    The fields of `UNLISTED` are None in listings. The repr leaves out payload, headers, result, error and on_dead,
+    which may be private.
     """
 
     id: UUID
@@ -88,6 +102,10 @@ class Row:
         """Build a row from the result of a statement; other columns are ignored."""
         values = {name: value for name, value in record.items() if name in cls.__dataclass_fields__}
         return cls(**values | {"error": error_of(record.get("error"))})
+
+
+# The fields of jobs in listings: `ls -o json` and the pages of the REST API. A test compares their statements with it.
+LISTED = tuple(each.name for each in fields(Row) if each.name not in UNLISTED)
 
 
 @dataclass(frozen=True)

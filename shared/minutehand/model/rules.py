@@ -31,7 +31,7 @@ SENTENCES = {
     "schedule_is_named": "the name of a schedule must have 1 to 200 characters",
     "schedule_has_a_job": "the job of a schedule must be a minutehand.NewJob without run_at, delay or a tenant",
     "schedule_ends_later": "a schedule must end after it starts",
-    "schedule_is_own": "a source must install only its own schedules",
+    "schedule_is_own": "the schedule belongs to another source; delete it there, or rename yours",
     "jitter_is_up_to_a_day": "jitter must be a duration from zero to 24 hours",
     "ahead_is_up_to_a_month": "ahead must be a duration from zero to 31 days",
     "ahead_allows_overlap": "ahead requires overlap to be allow",
@@ -40,7 +40,7 @@ SENTENCES = {
     "max_catch_up_is_1_to_1000": "max_catch_up must be an integer from 1 to 1000",
     "keep_is_bounded": "a retention must be a duration from zero to 36500 days, or forever",
     "preview_is_bounded": "a preview must have 1 to 1000 occurrences",
-    "run_at_or_delay": "set run_at or delay, not both",
+    "run_at_or_delay": "expected run_at or delay, got both",
     "delay_is_not_negative": "delay must not be negative",
     "on_conflict_is_known": "on_conflict must be replace, ignore, raise or merge",
     "payloads_merge": "merge requires two arrays or two objects, unencrypted and without \\u0000",
@@ -53,16 +53,16 @@ SENTENCES = {
     "after_fits": "after must have 1 to 100 ids of jobs",
     "after_or_key": "a job with after must have no key and no every",
     "after_failure_is_known": "after_failure must be cancel, run or wait, and requires after",
-    "one_period": "set only one of unique_for, debounce and throttle",
-    "run_at_or_debounce": "debounce cannot be combined with run_at or delay",
+    "one_period": "expected at most one of unique_for, debounce and throttle",
+    "run_at_or_debounce": "debounce must not be combined with run_at or delay",
     "debounce_moves": "debounce requires on_conflict to be replace or merge",
     "every_has_a_beginning": "in SQL, a cron expression requires run_at; Python and the command line compute it",
     "batch_is_shallow": "a batch must be nested in at most nine others",
-    "every_or_debounce": "every cannot be combined with debounce or throttle",
+    "every_or_debounce": "every must not be combined with debounce or throttle",
     "zone_is_of_every": "zone requires every; without every, give run_at a UTC offset",
     "on_dead_is_a_job": (
-        "on_dead must be a kind, or a job with a kind, a payload that is an object, queue, priority, max_attempts,"
-        " retry, timeout, headers, expires and on_dead, at most 8 KiB in total and 3 levels deep"
+        "on_dead must be a kind, or a job with no fields but kind, payload (an object), queue, priority, max_attempts,"
+        " retry, timeout, headers, expires and on_dead; at most 8 KiB in total and 3 levels deep"
     ),
     "on_dead_is_clear": "on_dead must have no payload if payloads are encrypted",
     "personal_is_yes_or_no": "personal must be true or false",
@@ -76,11 +76,12 @@ SENTENCES = {
     "wait_is_alone": "wait must be called outside a transaction: an uncommitted job cannot run",
     "text_is_text": "text must be valid Unicode without NUL characters",
     "value_is_set": "a value must not be null: set it, or leave it out so that its default applies",
-    "value_fits": "a value must be shorter, or nested less deeply",
+    "value_fits": "a value must be shorter or nested less deeply",
     "number_is_in_range": "a number or a time is out of range",
 }
 
-# The database writes the sentences of these, because they contain the value that it received, or its length.
+# The database writes the messages of these, because they contain the value that it received, or its length. An option
+# with such a rule also has a sentence above: Python's own check uses it for a value of the wrong type.
 LIMITS = frozenset(
     [
         "after_exists",

@@ -150,7 +150,7 @@ async def unlimit(
 async def unblock(
     executor: Executor, group: str, *, queue: str = "default", tenant: str = "", actor: str | None = None
 ) -> bool:
-    """Let a group continue that a dead job blocks, or that waits because of `RetryAfter`; return whether it did.
+    """Unblock a group that is blocked by a dead job or by `RetryAfter`; return whether it was.
 
     The dead job stays dead. A breaker stays open.
     """

@@ -59,7 +59,8 @@ async def reschedule(
 ) -> list[Change]:
     """Move upcoming jobs to `run_at`, or by `delay` from now. A time in the past means now."""
     if (run_at is None) == (delay is None):
-        raise InvalidJobError("run_at_or_delay", "set run_at or delay, not both")
+        got = "both" if run_at else "neither"
+        raise InvalidJobError("run_at_or_delay", f"expected run_at or delay, got {got}")
     if delay is not None and delay < timedelta():
         raise InvalidJobError("delay_is_not_negative", sentence("delay_is_not_negative"))
     moment = {"run_at": check_time(run_at), "delay": delay}

@@ -82,11 +82,12 @@ def _block(name: str, package: str) -> list[str]:
 def _check(before: Sequence[str], after: Sequence[str]) -> None:
     """Raise ProjectError unless all lines are kept in order, and the two resources come before the others."""
     rest = iter(after)
-    kept = all(line in rest for line in before)
+    contains_all = all(line in rest for line in before)
     expected = ["MinutehandQueue", "MinutehandHandlers", *entries(before, "Resources")]
-    if not kept or entries(after, "Resources") != expected:
+    if not contains_all or entries(after, "Resources") != expected:
         raise ProjectError(
-            'the template cannot be changed safely; insert the queue yourself: see the page "Your project"'
+            "the queue cannot be added to the template without changes to other lines; "
+            'add it as the page "Your project" shows'
         )
 
 
@@ -106,7 +107,9 @@ def _free_package(folder: Path) -> str:
     for name in PACKAGES:
         if not (folder / name).exists():
             return name
-    raise ProjectError(f"{' and '.join(PACKAGES)} exist in {folder}; rename one, which will contain the jobs")
+    raise ProjectError(
+        f"{folder} must not have both {' and '.join(PACKAGES)}; rename one: the jobs need one of these names"
+    )
 
 
 def _ignored(folder: Path) -> dict[PurePosixPath, str]:

@@ -60,7 +60,7 @@ def _check_block(lines: Sequence[str], first: int, section: str) -> None:
     if match and not NOTHING.fullmatch(match["rest"]):
         raise ProjectError(
             f"{section} must be written in block style, one entry per line; "
-            'reformat the template, or insert the queue yourself: see the page "Your project"'
+            'reformat the template, or add the queue as the page "Your project" shows'
         )
 
 

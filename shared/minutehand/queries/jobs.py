@@ -37,6 +37,13 @@ async def get(executor: Executor, job_id: UUID) -> Row:
 
 
 @sync_or_async
+async def get_listed(executor: Executor, ids: Sequence[UUID]) -> list[Row]:
+    """Return those of the jobs that exist, newest first, without payloads."""
+    records = await executor.run("get_listed", ids=list(ids)) if ids else []
+    return [Row.from_record(record) for record in records]
+
+
+@sync_or_async
 async def get_by_key(executor: Executor, queue: str, key: str, *, tenant: str = "") -> Row:
     """Return the upcoming job with a key, else the running one, else the last to finish.
 

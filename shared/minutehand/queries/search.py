@@ -12,7 +12,7 @@ from minutehand.database import Executor, sync_or_async
 from minutehand.errors import InvalidJobError
 from minutehand.model.new_job import check_time
 from minutehand.model.row import FINISHED, Row
-from minutehand.queries.jobs import MAX_PAGE, check_states
+from minutehand.queries.jobs import MAX_PAGE, check_states, get_listed
 
 # The most jobs that a page reads; a payload takes longer to search.
 MOST_READ = 20_000
@@ -98,8 +98,7 @@ async def search_jobs(
     Of dead jobs, the last ones to die are searched; of others, the newest. `before` of the page continues the search.
     """
     ids, read, stopped, cursor = await find_matching(executor, search, before=before, limit=limit)
-    records = await executor.run("get_listed", ids=ids) if ids else []
-    return Found(tuple(Row.from_record(record) for record in records), read, stopped, cursor)
+    return Found(tuple(await get_listed(executor, ids)), read, stopped, cursor)
 
 
 @sync_or_async

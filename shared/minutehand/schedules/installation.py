@@ -7,7 +7,7 @@ from importlib import import_module
 
 from minutehand.database import Database
 from minutehand.errors import ConfigurationError, InvalidJobError
-from minutehand.schedules.manage import clock, delete, write
+from minutehand.schedules.manage import clock, delete_stored, write
 from minutehand.schedules.schedule import Schedule, check
 
 SOURCE = "code"
@@ -34,7 +34,7 @@ def install(
     """Replace all schedules of a source with these, in one transaction.
 
     An unchanged schedule keeps its next occurrence and stays paused if it was; so every instance may install at every
-    start. Schedules that are no longer declared are removed. `version` is the version of the code: `@reboot` fires at
+    start. Schedules that are no longer declared are deleted. `version` is the version of the code: `@reboot` fires at
     the first installation and whenever the version changes. Raises InvalidJobError if a name is used by a schedule of
     another source.
     """
@@ -54,7 +54,7 @@ def install(
             names[outcome].append(name)
         removed = sorted(set(own) - set(declared))
         for name in removed:
-            delete(database, name, now)
+            delete_stored(database, name, now)
     return Installed(**{outcome: tuple(each) for outcome, each in names.items()}, removed=tuple(removed))
 
 

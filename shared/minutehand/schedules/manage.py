@@ -1,4 +1,4 @@
-"""Manage: save, pause, resume, run, remove and list schedules."""
+"""Manage: save, pause, resume, run, delete and list schedules."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -132,17 +132,17 @@ def run_now(database: Database, name: str, *, actor: str | None = None, now: dat
     return job
 
 
-def remove(database: Database, name: str, *, actor: str | None = None, now: datetime | None = None) -> None:
-    """Remove a schedule; its jobs stay, except those that were enqueued ahead of their occurrence."""
+def delete(database: Database, name: str, *, actor: str | None = None, now: datetime | None = None) -> None:
+    """Delete a schedule; its jobs stay, except those that were enqueued ahead of their occurrence."""
     with database.transaction():
-        delete(database, name, now or clock(database))
-        _record(database, "remove", actor, name)
+        delete_stored(database, name, now or clock(database))
+        _record(database, "delete", actor, name)
 
 
-def delete(database: Database, name: str, now: datetime) -> None:
-    """Remove a schedule in the caller's transaction."""
+def delete_stored(database: Database, name: str, now: datetime) -> None:
+    """Delete a schedule in the caller's transaction."""
     database.run("withdraw_ahead", name=name, now=now)
-    if not database.run("remove_schedule", name=name):
+    if not database.run("delete_schedule", name=name):
         raise NotFoundError(f"schedule {name!r} does not exist")
 
 

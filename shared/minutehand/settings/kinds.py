@@ -12,13 +12,13 @@ FLAGS = {"1": True, "true": True, "0": False, "false": False}
 MASK = "********"
 # What `os.environ` wraps: the variables by their encoded names, for as long as the process lives. `os.environ` itself
 # raises and catches an error for each variable that is not set, and an enqueue reads nine settings, nearly all of which
-# are not.
-STORED: Mapping[Any, Any] = vars(os.environ)["_data"]
+# are not. The attribute is CPython's own. Without it, the variables are read from `os.environ`.
+STORED: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
 
 
 def stored_name(name: str) -> Any:
     """Return the name of a variable as a key of STORED."""
-    return os.environ.encodekey(name)
+    return name if STORED is os.environ else os.environ.encodekey(name)
 
 
 class Kind(NamedTuple, Generic[Value]):

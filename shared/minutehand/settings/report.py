@@ -34,7 +34,7 @@ def format_default(setting: Setting[object]) -> str:
     """Return the default as it would be written in the environment; empty if there is none."""
     if isinstance(setting.default, bool):
         return "1" if setting.default else "0"
-    return str(setting.default) if isinstance(setting.default, int) else ""
+    return str(setting.default) if isinstance(setting.default, int | str) else ""
 
 
 def _reported(setting: Setting[object], environment: Mapping[str, str]) -> Reported:

@@ -38,7 +38,7 @@ from minutehand.settings.flow_table import (
     WORKER_NAME,
     WORKER_ROUTES,
 )
-from minutehand.settings.kinds import LIST, choice
+from minutehand.settings.kinds import LIST, TEXT, choice
 from minutehand.settings.masks import mask_database_url, mask_sinks
 from minutehand.settings.processes import (
     API,
@@ -102,6 +102,15 @@ MIDDLEWARE = declare_text(
     "The module that contains middleware; if empty, handlers/_middleware.py.",
     WORKER,
     LIBRARY,
+)
+METRICS_NAMESPACE = declare(
+    "POWERTOOLS_METRICS_NAMESPACE",
+    TEXT,
+    "minutehand",
+    "Namespace of the metrics in CloudWatch; the alarms of the stack use that of the stack.",
+    API,
+    DISPATCHER,
+    WORKER,
 )
 TRACING = declare(
     "MINUTEHAND_TRACING",
@@ -179,6 +188,15 @@ HTTP_ALLOW = declare_items(
     WORKER,
 )
 HTTP_REDIRECTS = declare_flag("MINUTEHAND_HTTP_REDIRECTS", "Follow up to three redirects.", WORKER)
+PIPELINE_APPLICATION = declare_text(
+    "MINUTEHAND_PIPELINE_APPLICATION", "Application of EMR Serverless that runs the kind `pipeline`.", WORKER
+)
+PIPELINE_ROLE = declare_text(
+    "MINUTEHAND_PIPELINE_ROLE", "ARN of the role of that application's jobs.", WORKER
+)
+PIPELINE_ENTRY_POINT = declare_text(
+    "MINUTEHAND_PIPELINE_ENTRY_POINT", "S3 address of the pipeline's `main.py`.", WORKER
+)
 BASE_URL = declare_text(
     "MINUTEHAND_BASE_URL", "URL of your application, which precedes the paths of its routes.", LIBRARY
 )

@@ -1,5 +1,6 @@
--- A clock that a test can move. The database's search_path has this schema before pg_catalog, so now() and
--- clock_timestamp() without a schema resolve to these two functions, in defaults, functions and statements.
+-- A clock that a test can move. The database's search_path has this schema before pg_catalog, so now(),
+-- clock_timestamp() and statement_timestamp() without a schema resolve to these functions, in defaults, functions and
+-- statements.
 create schema minutehand_testing;
 create table minutehand_testing.clock (
     one       boolean  primary key default true check (one),
@@ -14,6 +15,11 @@ as $$ select pg_catalog.clock_timestamp() + (select travelled from minutehand_te
 create function minutehand_testing.now() returns timestamptz
 language sql stable parallel safe
 as $$ select pg_catalog.now() + (select travelled from minutehand_testing.clock) $$;
+
+-- Functions that stop after some time compare it with clock_timestamp().
+create function minutehand_testing.statement_timestamp() returns timestamptz
+language sql stable parallel safe
+as $$ select pg_catalog.statement_timestamp() + (select travelled from minutehand_testing.clock) $$;
 
 grant usage on schema minutehand_testing to public;
 grant select on minutehand_testing.clock to public;

@@ -160,7 +160,8 @@ class JobQueue:
         """
         now = self.now
         if (to is None) == (by is None):
-            raise InvalidJobError("run_at_or_delay", "travel() takes `to` or `by`, not both")
+            got = "both" if to else "neither"
+            raise InvalidJobError("run_at_or_delay", f"expected `to` or `by`, got {got}")
         moment = now + by if by is not None else check_time(to)
         if moment > now:
             run(self._database, "travel", to=moment)

@@ -87,10 +87,12 @@ def _make_reset(connection: Connection) -> None:
         connection.execute(statement.encode())
     statements = [f"delete from only {name};" for name, _ in tables]
     for number, (name, columns) in enumerate(tables):
-        kept = f"pg_temp.rows_{number}"
+        stored = f"pg_temp.rows_{number}"
         if connection.execute(
             f"create temp table rows_{number} as select {columns} from only {name}".encode()
         ).rowcount:
-            statements.append(f"insert into {name} ({columns}) overriding system value select * from {kept};")
+            statements.append(
+                f"insert into {name} ({columns}) overriding system value select * from {stored};"
+            )
     body = text("reset").replace("{existing}", existing).replace("{restore}", "\n".join(statements))
     connection.execute(body.replace("{catalog}", text("catalog")).encode())

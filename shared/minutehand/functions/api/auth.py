@@ -70,7 +70,7 @@ def set_caller(scope: Scope, caller: Caller, authenticated: bool) -> None:
     if caller.reader and not reads:
         raise ApiError(
             READ_ONLY,
-            "A token with +read, or the role reader, cannot change anything: use one of an operator.",
+            "A token with +read, or the role reader, can only read; use the token of an operator.",
         )
     scope.setdefault("state", {}).update(vars(caller), authenticated=authenticated)
 

@@ -1,6 +1,5 @@
 """Log one line per request, never its body, and count the outcomes of enqueued jobs."""
 
-import os
 import traceback
 from collections import Counter
 from collections.abc import Mapping
@@ -16,10 +15,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from minutehand.settings.table import METRICS_NAMESPACE
 from minutehand.tracing.context import CORRELATION, TraceContext, current, use
 
 logger = Logger(service="api")
-metrics = Metrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minutehand"), service="api")
+metrics = Metrics(namespace=METRICS_NAMESPACE.read(), service="api")
 
 ENQUEUES = {"/jobs", "/jobs/batch"}
 HEADERS = {"x-content-type-options": "nosniff"}

@@ -48,7 +48,7 @@ async def why_key(executor: Executor, queue: str, key: str, *, zone: tzinfo | No
 async def why_queue(executor: Executor, queue: str, *, zone: tzinfo | None = None) -> Answer:
     """Return why the earliest unfinished job of a queue has not finished.
 
-    It is the job that has been due the longest, if any is due. Raises NotFoundError if all jobs are finished.
+    It is the longest-overdue job, if any is due. Raises NotFoundError if all jobs are finished.
     """
     records = await executor.run("why_earliest", queue=queue)
     if not records:
@@ -58,7 +58,7 @@ async def why_queue(executor: Executor, queue: str, *, zone: tzinfo | None = Non
 
 @sync_or_async
 async def why_latest(executor: Executor, *, zone: tzinfo | None = None) -> Answer:
-    """Return why the job that has been due the longest, in any queue, has not started.
+    """Return why the longest-overdue job of any queue has not started.
 
     Jobs of paused queues come last. Raises NotFoundError if no job is due.
     """

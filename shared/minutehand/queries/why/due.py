@@ -119,8 +119,8 @@ def _calming(known: Evidence, step: str, evidence: dict[str, Any]) -> tuple[str,
     if failing is None:
         return step, evidence
     evidence |= {"failing": failing.kind, "failed": failing.jobs, "error_type": failing.type}
-    look = f"minutehand ls --queue {known.row.queue} --kind {failing.kind}"
-    return f"{look}; to stop them: minutehand pause --kind {failing.kind}", evidence
+    listing = f"minutehand ls --queue {known.row.queue} --kind {failing.kind}"
+    return f"{listing}; to stop them: minutehand pause --kind {failing.kind}", evidence
 
 
 def _stopped(known: Evidence, _: tzinfo) -> Found | None:

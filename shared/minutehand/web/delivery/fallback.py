@@ -2,15 +2,15 @@
 
 from typing import Any
 
+from minutehand.calling.modules import no_handler
 from minutehand.claimed_job import Job
-from minutehand.errors import UnknownKindError
 from minutehand.web.signatures import ROUTE_HEADER
 
 
 def deliver_if_routed(payload: Any, job: Job) -> Any:
     """Deliver a job to the route in its header; raise UnknownKindError if it has none."""
     if ROUTE_HEADER not in job.headers:
-        raise UnknownKindError(f"no file {job.kind.replace('.', '/')}.py among the handlers")
+        raise no_handler(job.kind)
     # Imported here, because it costs a cold start more than a worker without routes should pay.
     from minutehand.web.delivery.to_route import deliver_to_route
 

@@ -96,7 +96,7 @@ def unblock_group(
     database: ConnectedToAll,
     actor: Actor,
 ) -> Json:
-    """Let a group continue that a dead job blocks, or that waits because of `RetryAfter`; the job stays dead."""
+    """Unblock a group that is blocked by a dead job or by `RetryAfter`; the job stays dead."""
     return Json(
         {"ended": unblock(database, request.group, queue=request.queue, tenant=request.tenant, actor=actor)}
     )

@@ -42,7 +42,7 @@ WAIT = "seconds to wait until the job is finished"
 # The filters that no index of the listing serves.
 SEARCHED = ("key_prefix", "schedule", "batch", "error", "cause", "payload")
 MOST_SHOWN = 10_000
-REMOVED = {"id": schemas.JOB["id"], "outcome": "changed"}
+DELETED = {"id": schemas.JOB["id"], "outcome": "changed"}
 CHANGED = responds(200, "The changed job", schemas.Job, schemas.FULL_JOB, *WITH_BODY, 404, 409)
 REPLAYED = responds(201, "The new job", schemas.Job, schemas.FULL_JOB, *WITH_BODY, 404, 409, headers=LOCATION)
 
@@ -104,9 +104,9 @@ def edit_job(
 
 @router.delete(
     "/{id}",
-    **responds(200, "The removed job", JobChange, REMOVED, *COMMON, 404, 409),
+    **responds(200, "The deleted job", JobChange, DELETED, *COMMON, 404, 409),
 )
-def remove_job(job_id: JobId, database: Connected, actor: Actor) -> Json:
+def delete_job(job_id: JobId, database: Connected, actor: Actor) -> Json:
     """Delete a job that is not running and not finished. To keep it in the history, cancel it instead."""
     return Json(change_fields(_check(deletion.delete(database, [job_id], actor=actor))))
 
@@ -184,7 +184,9 @@ def _page(database: Database, filters: JobFilter) -> tuple[Page, list[dict[str, 
     search = filters.to_search()
     if filters.bounded or any(is_set(getattr(search, name)) for name in SEARCHED):
         if filters.after or _is_last(filters):
-            raise InvalidJobError("one_cursor", "a search must begin with the newest jobs: use `before`")
+            raise InvalidJobError(
+                "one_cursor", "after and page=last must not be combined with search filters; page with before"
+            )
         found = search_jobs(
             database, search, before=filters.before, limit=min(max(filters.limit, 1), MAX_PAGE)
         )

@@ -105,7 +105,7 @@ def delete_schedule(name: Name, database: Connected, actor: Actor) -> Json:
     """Delete a schedule and the jobs that it enqueued ahead of their occurrence; its other jobs stay."""
     with _not_found():
         deleted = library.get(database, name)
-        library.remove(database, name, actor=actor)
+        library.delete(database, name, actor=actor)
     return Json(schedule_fields(deleted))
 
 

@@ -27,5 +27,5 @@ def explain_job(job_id: JobId, options: Annotated[WhyOptions, Query()], database
 def explain_queue(
     queue: Annotated[str, Path(max_length=100)], options: Annotated[WhyOptions, Query()], database: Connected
 ) -> Json:
-    """Explain why the job of a queue that has been due the longest has not finished."""
+    """Explain why the longest-overdue job of a queue has not finished."""
     return Json(vars(why_queue(database, queue, zone=zone_of(options.zone))))

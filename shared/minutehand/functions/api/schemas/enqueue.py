@@ -65,7 +65,7 @@ class JobOptions(StrictModel):
     debounce_max: Duration = Field(None, description="the longest total wait of debounce")
     throttle: Duration = Field(None, description="run at least this long after the previous job of the key")
     expires: Duration = Field(
-        None, description="the job never runs if it has not started this long after run_at"
+        None, description="the job expires if it has not started this long after run_at"
     )
     on_dead: str | OnDead | None = Field(None, description="a kind or a job, created if this job dies")
     batch: UUID | None = Field(None, description="the id of the batch that the job belongs to")

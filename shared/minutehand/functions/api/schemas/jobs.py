@@ -11,35 +11,10 @@ from minutehand.functions.api.schemas.common import Duration, RetryOptions, Stri
 from minutehand.functions.api.schemas.job_filter import SearchFilter
 from minutehand.functions.api.schemas.on_dead import OnDead, converted
 from minutehand.model.after import AfterFailure
-from minutehand.model.row import Row, State
+from minutehand.model.row import LISTED, Row, State
 from minutehand.model.rules import sentence
 from minutehand.queries.jobs import MAX_PAGE
 
-LISTED_FIELDS = (
-    "id",
-    "queue",
-    "kind",
-    "state",
-    "key",
-    "group",
-    "priority",
-    "attempts",
-    "max_attempts",
-    "enqueued",
-    "run_at",
-    "visible",
-    "offered",
-    "claimed",
-    "deleted",
-    "tenant",
-    "version",
-    "every",
-    "zone",
-    "nominal",
-    "schedule",
-    "batch",
-    "cancelling",
-)
 UNLISTED_FIELDS = ("retry", "timeout", "expires", "correlation_id", "after", "after_failure")
 MASKED_FIELDS = ("payload", "headers", "result", "on_dead")
 
@@ -179,7 +154,7 @@ class JobPage(BaseModel):
 def listed_job(row: Row) -> dict[str, Any]:
     """Return a job as in listings, without its trace, which may quote the payload."""
     error = row.error and {name: text for name, text in row.error.items() if name != "trace"}
-    return {name: getattr(row, name) for name in LISTED_FIELDS} | {"error": error}
+    return {name: getattr(row, name) for name in LISTED} | {"error": error}
 
 
 def full_job(row: Row, *, unmasked: bool = False) -> dict[str, Any]:
@@ -190,31 +165,19 @@ def full_job(row: Row, *, unmasked: bool = False) -> dict[str, Any]:
     return job
 
 
-JOB: dict[str, Any] = {
+JOB: dict[str, Any] = dict.fromkeys(LISTED) | {
     "id": "0198a5b0-0000-7000-8000-000000000001",
     "queue": "default",
     "kind": "welcome",
     "state": "scheduled",
     "key": "welcome/ada",
-    "group": None,
     "priority": 5,
     "attempts": 0,
     "max_attempts": 8,
     "enqueued": "2026-01-30T12:00:00+00:00",
     "run_at": "2026-01-31T07:00:00+00:00",
     "visible": "2026-01-31T07:00:00+00:00",
-    "offered": None,
-    "claimed": None,
-    "deleted": None,
-    "error": None,
     "tenant": "",
-    "version": None,
-    "every": None,
-    "zone": None,
-    "nominal": None,
-    "schedule": None,
-    "batch": None,
-    "cancelling": None,
 }
 FULL_JOB = {
     **JOB,

@@ -41,7 +41,9 @@ class ScheduleRequest(Recurrence):
     job: JobOptions = Field(
         description="the job that each occurrence enqueues, without run_at, delay, every or tenant"
     )
-    jitter: Duration = Field(None, description="delay jobs by up to this time; the name decides how much")
+    jitter: Duration = Field(
+        None, description="delay the jobs by up to this time; the delay is fixed for each name"
+    )
     ahead: Duration = Field(None, description="enqueue jobs this long before they run")
     catch_up: CatchUp = Field("none", description="which missed occurrences to fire after an outage")
     max_catch_up: StrictInt = Field(100, description="with catch_up=all: the maximum number of occurrences")

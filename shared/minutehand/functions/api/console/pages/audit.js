@@ -10,7 +10,7 @@ import { Empty, Fault, Page, SHORT_ID, Skeleton } from "../app/ui.js";
 const FILTERS = ["actor", "verb", "job"];
 const VERBS = [
   "cancel", "cancel_running", "close_batch", "defaults", "delete", "edit", "limit", "matching", "pause", "promote", "reencrypt", "replay",
-  "reschedule", "resume", "retention", "retry", "schedule pause", "schedule put", "schedule remove", "schedule resume", "schedule run",
+  "reschedule", "resume", "retention", "retry", "schedule delete", "schedule pause", "schedule put", "schedule resume", "schedule run",
   "share", "unblock", "unlimit", "unshare",
 ];
 

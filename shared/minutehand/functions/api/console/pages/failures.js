@@ -26,7 +26,7 @@ export default function Failures({ query }) {
     ${data && !data.complete && html`<p class="banner" role="status">Only the latest ${plural(data.read, "job")} were read; older ones may have failed too.</p>`}
     ${data && (data.groups.length
       ? html`<${Table} label="Failures by cause" rows=${data.groups} rowKey=${keyOf} columns=${[...COLUMNS, ...(operator ? [RETRY] : [])]} />`
-      : html`<${Empty} title="No failures">No job died or waits for another attempt in this time.<//>`)}
+      : html`<${Empty} title="No failures">No job died or is waiting for another attempt in this period.<//>`)}
   <//>`;
 }
 

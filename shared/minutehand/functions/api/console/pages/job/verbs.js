@@ -10,7 +10,7 @@ const time = () => html`<div class="pair">
 
 export const VERBS = [
   { name: "retry", title: "Retry", past: "retried", states: ["dead", "expired", "cancelled"],
-    meaning: "The job is due now, with all its attempts." },
+    meaning: "The job becomes due now, with a full set of attempts." },
   { name: "promote", title: "Run now", past: "made due", states: UPCOMING, meaning: "The job is due now." },
   { name: "reschedule", title: "Reschedule", past: "rescheduled", states: UPCOMING, meaning: "The job runs at another time.",
     fields: time, body: timeOf },

@@ -2,7 +2,6 @@
 
 import secrets
 import time
-from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from minutehand.local.receiver import Receiver
 from minutehand.local.seed import seed_jobs
 from minutehand.local.show import Show
 from minutehand.local.stored import StoredJobs
+from minutehand.model.encoding import to_base64
 from minutehand.model.row import FINISHED, STATES
 from minutehand.queries.jobs import list_jobs
 from minutehand.schema.migrate import migrate
@@ -64,7 +64,7 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         url = stack.enter_context(serve_database(console))
         show = Show(console, StoredJobs(url).find)
         console.print(f"schema      {'created' if migrate(url) else 'up to date'}")
-        signing = f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
+        signing = f"whsec_{to_base64(secrets.token_bytes(24))}"
         receiver = stack.enter_context(receive(signing))
         environment = {**_environment(url, receiver, signing), **plan.environment}
         console.print("functions   building ...", end="\r")

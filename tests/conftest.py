@@ -43,7 +43,7 @@ SUITES = {
     "tests/console/": "console",
     "tests/sam_local/": "containers",
     "tests/walk/": "project",
-    "tests/bench/test_programs.py": "programs",
+    "tests/bench/test_programs": "programs",
     "tests/local/": "programs",
     "tests/testing/": "programs",
     "tests/unit/test_embedded_postgres": "programs",

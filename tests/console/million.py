@@ -8,7 +8,6 @@ from playwright.sync_api import Page, Request, expect
 from minutehand.database import Connection
 
 JOBS = 1_000_000
-LIMIT_MS = 300
 TRIES = 5
 # Jobs of a week in 20 queues and 50 kinds; every hundredth died. The newest day has attempts.
 DAYS = "select minutehand.make_days(0, (now() at time zone 'UTC')::date - n) from generate_series(0, 8) n"

@@ -8,7 +8,6 @@ from playwright.sync_api import Page
 from minutehand import Database
 from tests.console.checks import VIEWS, faults_of, show
 from tests.console.conftest import Crowd, Serve
-from tests.console.million import LIMIT_MS, time_of
 from tests.thorough import THOROUGH, amount
 
 PAGES = (
@@ -39,10 +38,6 @@ def test_every_page_is_accessible_and_fits_the_screen(page: Page, crowd: Crowd) 
         if found := faults_of(page):
             faults[f"{path} at {width} px, {scheme}"] = found
     assert faults == {}
-    if THOROUGH:
-        times = {path: time_of(page, crowd.url, path) for path in paths if path != "/nowhere"}
-        print(*(f"{milliseconds:6.0f} ms  /console{path}" for path, milliseconds in times.items()), sep="\n")
-        assert {path: ms for path, ms in times.items() if ms > LIMIT_MS} == {}
 
 
 @pytest.mark.thorough

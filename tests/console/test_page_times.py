@@ -1,4 +1,8 @@
-"""Every page, and every change to all that match, with a million jobs: the time that the API takes for its requests."""
+"""Every page, and every change to all that match, answers with a million jobs.
+
+The tests print how long the API takes for the requests, and do not judge it. `make test/plans` bounds what each
+statement reads.
+"""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -14,7 +18,7 @@ from playwright.sync_api import Page
 from minutehand.database import connect
 from tests import servers
 from tests.console.conftest import serving
-from tests.console.million import LIMIT_MS, TRIES, time_of
+from tests.console.million import TRIES, time_of
 from tests.thorough import THOROUGH
 
 PAGES = (
@@ -67,22 +71,20 @@ LAST = (
 pytestmark = [pytest.mark.thorough, pytest.mark.skipif(not THOROUGH, reason="fills a million rows")]
 
 
-def test_pages_take_less_than_300_ms_with_a_million_jobs(page: Page, full: servers.Database) -> None:
+def test_pages_answer_with_a_million_jobs(page: Page, full: servers.Database) -> None:
     with serving(full.url, {"MINUTEHAND_LOCAL": "1"}) as url:
         paths = (*PAGES, first_minute(), f"/jobs/{dead_job(full)}", *LAST, *deep(full))
         times = {path: time_of(page, f"{url}/console", path) for path in paths}
 
     print(*(f"{milliseconds:6.0f} ms  /console{path}" for path, milliseconds in times.items()), sep="\n")
-    assert {path: ms for path, ms in times.items() if ms > LIMIT_MS} == {}
 
 
-def test_dry_runs_take_less_than_300_ms_with_a_million_jobs(full: servers.Database) -> None:
+def test_changes_answer_with_a_million_jobs(full: servers.Database) -> None:
     with serving(full.url, {"MINUTEHAND_LOCAL": "1"}) as url:
         times = {verb: min(change(url, verb, dry_run=True) for _ in range(TRIES)) for verb in CHANGES}
         changed = {verb: change(url, verb, dry_run=False) for verb in CHANGES}
 
     print(*(f"{times[verb]:6.0f} ms {changed[verb]:6.0f} ms for 1000  {verb}" for verb in CHANGES), sep="\n")
-    assert {verb: ms for verb, ms in times.items() if ms > LIMIT_MS} == {}
 
 
 def change(url: str, verb: str, *, dry_run: bool) -> float:

@@ -1,4 +1,4 @@
-"""A decorated function is a job: what it sends, what it receives, and what is refused when it is declared."""
+"""A decorated function is a job: its payload, its arguments, and the errors of invalid declarations."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -159,7 +159,7 @@ def generator(email: str) -> Any:
         (job_last, "must have its parameter job first"),
         (with_option, "parameter delay of .*with_option has the name of the job option delay"),
         (with_connection, "parameter connection of .* has the name of the job option connection"),
-        (with_payload, "leaves nothing for email"),
+        (with_payload, "must not have both the parameter payload, .* and email; rename payload"),
         (generator, "must not be a generator function"),
     ],
 )

@@ -1,13 +1,17 @@
 """Workers find the module of a kind in its text, and import only that one."""
 
+import ast
+import gc
 import sys
+from collections.abc import Iterator
+from textwrap import dedent
 from typing import Any
 
 import pytest
 
 from minutehand import ConfigurationError, UnknownKindError
 from minutehand.handlers import HandlerPackage
-from minutehand.kinds.index import index
+from minutehand.kinds.index import declared, index
 from tests.kinds.conftest import Write
 
 JOBS = """
@@ -35,6 +39,41 @@ OTHERS = """
     @other.job
     def fourth() -> None: ...
 """
+
+
+class Garbage:
+    """An object in a cycle, whose finalizer parses Python."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+    def __del__(self) -> None:
+        self._parse(60)
+
+    def _parse(self, depth: int) -> None:
+        """Parse with more frames on the stack than the code that is interrupted."""
+        if depth:
+            self._parse(depth - 1)
+        else:
+            ast.parse("1")
+
+
+@pytest.fixture
+def collected_often() -> Iterator[None]:
+    """Let garbage be collected after a few allocations."""
+    thresholds = gc.get_threshold()
+    gc.collect()
+    gc.set_threshold(10, 1, 1)
+    yield
+    gc.set_threshold(*thresholds)
+
+
+@pytest.mark.usefixtures("collected_often")
+def test_kinds_are_found_while_garbage_is_collected() -> None:
+    text = dedent(JOBS).encode()
+    Garbage()
+
+    assert [found.kind for found in declared("jobs", text)] == ["welcome", "mail.remind"]
 
 
 def test_kinds_are_found_without_an_import(write: Write) -> None:
@@ -86,7 +125,7 @@ def test_file_of_a_kind_and_declared_kinds_share_a_package(write: Write) -> None
         ),
         (
             {"jobs": JOBS.replace('"mail.remind"', "NAME")},
-            r"kind in shop\.jobs, line 8, must be a literal text",
+            r"kind in shop\.jobs, line 8, must be a string literal",
         ),
     ],
 )

@@ -63,7 +63,8 @@ import sys, psycopg
 assert "asyncio" not in sys.modules
 
 async def main():
-    async with await psycopg.AsyncConnection.connect("{url}", autocommit=True) as connection:
+    connect = psycopg.AsyncConnection.connect
+    async with await connect("{url}", autocommit=True) as connection, await connect("{url}", autocommit=True) as other:
         cursor = await connection.execute("select 1")
         assert await cursor.fetchone() == (1,)
         async with connection.transaction():
@@ -72,8 +73,10 @@ async def main():
                 await copy.write_row([1])
         async with connection.pipeline():
             await connection.execute("insert into copied values (2)")
-        task = asyncio.create_task(connection.execute("select pg_sleep(60)"))
-        await asyncio.sleep(0.1)
+        task = asyncio.create_task(connection.execute("select pg_sleep(3600)"))
+        sleeping = "select 1 from pg_stat_activity where pid = %s and wait_event = 'PgSleep'"
+        while not (await other.execute(sleeping, [connection.info.backend_pid])).rowcount:
+            pass
         task.cancel()
         try:
             await task
@@ -159,7 +162,7 @@ def test_encryption_layer_works_with_the_layers_of_the_worker(
 ) -> None:
     code = (
         "import json, os; os.environ['MINUTEHAND_ENCRYPTION_KEY'] = 'ab' * 32\n"
-        "from minutehand.encryption.envelope import Subject, seal, unseal\n"
+        "from minutehand.encryption.envelope import Subject, decrypt, encrypt\n"
         "print(decrypt(json.loads(encrypt('[1]', Subject('echo', id='1'))), Subject('echo', id='1')))"
     )
 

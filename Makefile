@@ -29,6 +29,8 @@ SERVER ?= direct-18
 TEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal --ignore=tests/pipeline --ignore=tests/cluster
 # Folders whose tests all belong to other suites, by SUITES in tests/conftest.py. Collecting them takes each process a second.
 ELSEWHERE := $(addprefix --ignore=tests/,console local sam_local testing walk)
+# For suites with tests of more than ten minutes.
+UNLIMITED := -o faulthandler_timeout=0
 # One file at a time per worker, because each worker starts a Spark session.
 TEST_PIPELINE := $(BIN)/pytest --numprocesses $(PIPELINE_WORKERS) --dist loadfile
 OTHER_SERVERS := (every_server or every_version) and not (mutation or plans or kill)
@@ -125,7 +127,7 @@ test/plans: setup ## Check the query plan of every statement on large tables
 
 .PHONY: test/thorough
 test/thorough: setup ## Run the tests with generated examples and many jobs in full
-	@MINUTEHAND_TEST_THOROUGH=1 $(TEST) --server $(SERVER) -m "thorough and not mutation"
+	@MINUTEHAND_TEST_THOROUGH=1 $(TEST) $(UNLIMITED) --server $(SERVER) -m "thorough and not mutation"
 
 .PHONY: test/docs
 test/docs: docs ## Build the documentation site, which checks its links
@@ -140,7 +142,7 @@ test/console: setup ## Open the console in Chromium
 
 .PHONY: test/install
 test/install: dist ## Install the wheels into new environments of Python 3.11 to 3.14, as far as they are there, and run the docs there
-	@$(BIN)/pytest -m install tests/distributions
+	@$(BIN)/pytest $(UNLIMITED) -m install tests/distributions
 
 .PHONY: test/servers
 test/servers: setup ## Run the server-dependent tests on the oldest and another Postgres, and through a pooler
@@ -150,16 +152,16 @@ test/servers: setup ## Run the server-dependent tests on the oldest and another 
 
 .PHONY: test/kill
 test/kill: setup/pipeline ## Kill processes at every point of their work, and check that no job is lost
-	@$(TEST) --server $(SERVER) -m kill tests/proof
-	@$(TEST_PIPELINE) -m kill tests/pipeline
+	@$(TEST) $(UNLIMITED) --server $(SERVER) -m kill tests/proof
+	@$(TEST_PIPELINE) $(UNLIMITED) -m kill tests/pipeline
 
 .PHONY: test/soak
 test/soak: setup ## Run the stack under faults, and check the handlers' records; SECONDS=3600
-	@MINUTEHAND_SOAK_SECONDS=$(SECONDS) $(BIN)/pytest -s -m soak tests/soak
+	@MINUTEHAND_SOAK_SECONDS=$(SECONDS) $(BIN)/pytest $(UNLIMITED) -s -m soak tests/soak
 
 .PHONY: test/pipeline-long
 test/pipeline-long: setup/pipeline ## Run the slow tests of the pipeline, on a million rows and an object store
-	@$(TEST_PIPELINE) -m "long and not kill" tests/pipeline
+	@$(TEST_PIPELINE) $(UNLIMITED) -m "long and not kill" tests/pipeline
 
 .PHONY: test/spark-floor
 test/spark-floor: setup/pipeline $(FLOOR) ## Run the tests of the pipeline on the oldest Spark
@@ -167,18 +169,18 @@ test/spark-floor: setup/pipeline $(FLOOR) ## Run the tests of the pipeline on th
 
 .PHONY: test/cluster
 test/cluster: setup/pipeline ## Run the package on a Spark cluster of two workers, and kill one during each command
-	@$(BIN)/pytest -m cluster tests/cluster
+	@$(BIN)/pytest $(UNLIMITED) -m cluster tests/cluster
 
 .PHONY: test/containers
 test/containers: setup ## Build the layers and run `sam local`, with the running container engine or, as root, dockerd
-	@$(TEST) -m slow
+	@$(TEST) $(UNLIMITED) -m slow
 	@$(BIN)/python -m tests.sam_local.engine
 	@$(MAKE) --no-print-directory $(SAM)
-	@MINUTEHAND_TEST_SAM=$(SAM) $(BIN)/pytest -m containers tests/sam_local
+	@MINUTEHAND_TEST_SAM=$(SAM) $(BIN)/pytest $(UNLIMITED) -m containers tests/sam_local
 
 .PHONY: test/project
 test/project: setup $(SAM) ## Create projects from the wheel, run their tests, and build them with SAM and the CDK
-	@MINUTEHAND_TEST_SAM=$(SAM) $(BIN)/pytest -m project tests/walk
+	@MINUTEHAND_TEST_SAM=$(SAM) $(BIN)/pytest $(UNLIMITED) -m project tests/walk
 
 # In a separate environment, because it requires other versions of our dependencies.
 $(SAM):

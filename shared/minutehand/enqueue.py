@@ -153,9 +153,10 @@ def enqueue_many(
 ) -> Iterator[Enqueued | Rejected] | AsyncIterator[Enqueued | Rejected]:
     """Enqueue any number of jobs, many with each statement, and yield the result of each in order.
 
-    A job's `on_conflict` takes precedence over the argument. One chunk is in memory at a time; each chunk is a
-    transaction, or a savepoint of yours. This is a generator, with an async connection an async one: jobs are enqueued
-    only as you iterate. A chunk that the database refuses is split in halves until the faulty job is alone.
+    Nothing is enqueued until you iterate over the result: use `list(enqueue_many(jobs))` or a loop. With an async
+    connection, use `async for`. A job's `on_conflict` takes precedence over the argument. One chunk is in memory at a
+    time; each chunk is a transaction, or a savepoint of yours. A chunk that the database refuses is split in halves
+    until the faulty job is alone.
     """
     from minutehand.enqueuing.bulk import enqueue_chunks
 

@@ -78,7 +78,7 @@ def summary(results: Results) -> str:
     """Return the line of the README."""
     one, batch = (_ratio(results, case, "bare") for case in ("one", "batch"))
     return (
-        f"{START}, workers reach {one:.0%} of the throughput of a bare psycopg loop; "
+        f"{START}, workers reach {one:.0%} of what two bare SQL statements per job reach in psycopg; "
         f"in batches of 100, they reach {batch:.0%}. {LINK} compares other queues, including the faster ones."
     )
 

@@ -8,11 +8,11 @@ payloads of imported functions are checked, and a kind that is unknown next to t
 import logging
 from fnmatch import fnmatchcase
 from functools import cache
+from importlib import import_module
 
 from minutehand.errors import UndeclaredKindError
 from minutehand.kinds import registry
 from minutehand.kinds.declaration import Declaration
-from minutehand.kinds.finding import find_declaration
 from minutehand.kinds.index import files, has_file, known_kinds, module_of
 from minutehand.model.new_job import NewJob, OnConflict
 from minutehand.model.suggestion import closest, suggestion
@@ -86,9 +86,15 @@ def _known(modules: tuple[str, ...]) -> frozenset[str]:
 
 @cache
 def _import(kind: str, modules: tuple[str, ...]) -> Declaration | None:
-    """Return the kind's declaration. A module that cannot be imported must not prevent its jobs."""
+    """Return the kind's declaration. A module that cannot be imported must not prevent its jobs.
+
+    Raises ConfigurationError if a module cannot be parsed, because its kinds are then unknown.
+    """
+    if (module := module_of(kind, modules)) is None:
+        return None
     try:
-        return find_declaration(kind, modules)
+        import_module(module)
+        return registry.find(kind)
     except Exception as error:
         logger.warning("payloads of kind %s are not checked, since its module fails: %s", kind, error)
         return None

@@ -95,11 +95,18 @@ def declared(module: str, text: bytes) -> Iterator[Found]:
 
 def _parsed(text: bytes, module: str) -> ast.Module:
     try:
-        return ast.parse(text, module)
-    except SystemError:
-        # Python 3.11 raises it if garbage is collected meanwhile and a finalizer parses too, such as one that logs a
-        # traceback. The garbage is gone now.
-        return ast.parse(text, module)
+        try:
+            return ast.parse(text, module)
+        except SystemError:
+            # Python 3.11 raises it if garbage is collected meanwhile and a finalizer parses too, such as one that logs
+            # a traceback. The garbage is gone now.
+            return ast.parse(text, module)
+    except (SyntaxError, ValueError) as error:
+        place = f" in line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        reason = error.msg if isinstance(error, SyntaxError) else error
+        raise ConfigurationError(
+            f"{module} has a syntax error{place}: {reason}; correct it, then try again"
+        ) from error
 
 
 def _names(tree: ast.AST) -> Iterator[str]:

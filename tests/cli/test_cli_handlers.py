@@ -41,7 +41,8 @@ def test_work_runs_the_jobs_of_the_project(run, direct_database, project):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "pass a folder, or a module such as shop.jobs"),
+        ((), "error: no handlers are named here; run this in the folder of a project, pass --handlers"),
+        (("--handlers", "./none"), "pass a folder, or a module such as shop.jobs"),
         (("--handlers", "shop.tasks"), "module shop.tasks not found"),
         (("--handlers", "stock.jobs"), "start the command in the folder that contains stock"),
     ],

@@ -73,6 +73,8 @@ def test_new_project_has_no_problem(shop: Path) -> None:
         (lambda shop: replace(shop / "minutehand.lock", '"Chunk": "1"', '"Chunk": "2"'), "lock", "warning"),
         (lambda shop: (shop / "minutehand.lock").write_text("{"), "lock", "problem"),
         (lambda shop: (shop / "shop" / "jobs.py").unlink(), "handlers", "problem"),
+        (lambda shop: (shop / "shop" / "jobs.py").write_text("import nopkg"), "handlers", "problem"),
+        (lambda shop: (shop / "shop" / "jobs.py").write_text(""), "handlers", "warning"),
         (
             lambda shop: replace(shop / "template.yaml", "HandlerModules: shop.jobs", ""),
             "handlers",

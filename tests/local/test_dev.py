@@ -167,5 +167,5 @@ def test_newer_schema_is_a_one_line_error(project: Path, direct_database: Databa
 def test_directory_without_a_project_is_a_one_line_error(tmp_path: Path) -> None:
     run = start(tmp_path)
 
-    assert "does not name modules with jobs" in finished(run)
+    assert "no modules with jobs are configured in" in finished(run)
     assert run.returncode == 5

@@ -120,6 +120,18 @@ def test_missing_module_is_a_one_line_error(folder: Path) -> None:
     assert (run.returncode, "module shop.jobs not found in" in output, output.count("\n")) == (5, True, 1)
 
 
+def test_module_that_cannot_be_imported_is_refused_at_start(folder: Path) -> None:
+    (folder / "greetings.py").write_text("import nopkg")
+    run = start(folder, "--handlers", "greetings")
+
+    output = finished(run)
+
+    message = (
+        "greetings cannot be imported: ModuleNotFoundError: No module named 'nopkg' (greetings.py, line 1)"
+    )
+    assert (run.returncode, message in output) == (2, True)
+
+
 def test_folder_without_jobs_is_a_one_line_error(folder: Path) -> None:
     run = start(folder)
 

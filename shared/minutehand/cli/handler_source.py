@@ -2,14 +2,18 @@
 
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
 from minutehand.cli.kinds import add_folders, project_modules
+from minutehand.cli.output import print_message
+from minutehand.errors import ConfigurationError
 from minutehand.handlers import DEFAULT_PACKAGE, HandlerPackage
+from minutehand.kinds.importing import ADVICE, declares_nothing, fault_of, syntax_fault_of
+from minutehand.kinds.index import files
 from minutehand.project.configuration import MODULE
+from minutehand.settings.table import HANDLERS
 from minutehand.web.delivery.fallback import deliver_if_routed
 
 FOLDER = "functions/worker/handlers"
@@ -23,27 +27,47 @@ def find_handlers(given: Sequence[str]) -> HandlerPackage:
     """
     add_folders()
     modules = project_modules()
+    if not given and not modules and not Path(FOLDER).is_dir():
+        raise ConfigurationError(
+            "no handlers are named here; run this in the folder of a project, pass --handlers shop.jobs, or set "
+            f"{HANDLERS.name}"
+        )
     if given or not modules:
         packages = [_package(name) for name in given or [FOLDER]]
     else:
         packages = [_folder(Path(FOLDER))] if Path(FOLDER).is_dir() else [DEFAULT_PACKAGE]
+    # After the folders, whose names no imported module may have.
+    origin = HANDLERS.name if HANDLERS.read() else "the modules of this project"
+    for module in modules:
+        _check(module, origin)
+    for package, name in zip(packages, given, strict=False):
+        if not _is_folder(name):
+            _check(package, OPTION)
+        elif fault := syntax_fault_of(package):
+            raise ConfigurationError(f"{fault}; {ADVICE}")
     return HandlerPackage([*modules, *packages], deliver_if_routed)
 
 
 def _package(name: str) -> str:
     """Return the name by which a module or folder is imported."""
-    if Path(name).is_dir() or not MODULE.fullmatch(name):
-        return _folder(Path(name))
-    try:
-        found = find_spec(name)
-    except ModuleNotFoundError:
-        found = None
-    if found is None:
+    return _folder(Path(name)) if _is_folder(name) else name
+
+
+def _is_folder(name: str) -> bool:
+    return Path(name).is_dir() or not MODULE.fullmatch(name)
+
+
+def _check(module: str, origin: str) -> None:
+    """Import a module, so that one that fails is refused here, and not by an attempt of each of its jobs."""
+    if not files((module,)):
         raise click.BadParameter(
-            f"module {name} not found; start the command in the folder that contains {name.split('.')[0]}",
-            param_hint=OPTION,
+            f"module {module} not found; start the command in the folder that contains {module.split('.')[0]}",
+            param_hint=origin,
         )
-    return name
+    if fault := fault_of(module):
+        raise ConfigurationError(f"{fault}; {ADVICE}")
+    if declares_nothing(module):
+        print_message(f"warning: module {module} declares no job")
 
 
 def _folder(folder: Path) -> str:

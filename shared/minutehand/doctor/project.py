@@ -1,5 +1,6 @@
 """Checks of a project of `minutehand init`: what can be read in its folder, without a database or an account."""
 
+import os
 import re
 import shutil
 import sys
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minutehand.doctor.finding import Finding, Opinion, judged, ok, problem, skipped, warning
+from minutehand.kinds.importing import examine_apart
 from minutehand.project.changes import changes
 from minutehand.project.configuration import read_configuration
 from minutehand.project.errors import ProjectError
@@ -72,11 +74,17 @@ def handlers(project: Project) -> Opinion:
         return problem(
             "no module with jobs is named", "set HandlerModules in template.yaml, such as shop.jobs"
         )
-    missing = [module for module in modules if not _exists(project.root, module)]
+    correct = "correct HandlerModules in template.yaml, or handlers in pyproject.toml"
+    if missing := [module for module in modules if not _exists(project.root, module)]:
+        return problem("; ".join(f"{module} does not exist" for module in missing), correct)
+    # Another process, because modules that were imported here would not be imported again.
+    faults, empty = examine_apart(modules, {"PYTHONPATH": _import_path(project.root)})
+    if faults:
+        return problem(
+            "; ".join(faults), "correct it, or set the environment variables that it reads at its import"
+        )
     return judged(
-        [f"{module} does not exist" for module in missing],
-        "correct HandlerModules in template.yaml, or handlers in pyproject.toml",
-        f"found {', '.join(modules)}",
+        [f"{module} declares no job" for module in empty], correct, f"found {', '.join(modules)}", warning
     )
 
 
@@ -140,6 +148,10 @@ PROJECT_CHECKS: Mapping[str, Callable[[Project], Opinion]] = {
 def _exists(root: Path, module: str) -> bool:
     path = root.joinpath(*module.split("."))
     return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def _import_path(root: Path) -> str:
+    return os.pathsep.join(filter(None, [str(root.resolve()), os.environ.get("PYTHONPATH")]))
 
 
 def _has_requirements(place: Path) -> bool:

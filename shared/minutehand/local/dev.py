@@ -17,7 +17,7 @@ from minutehand.database import Database
 from minutehand.enqueue import enqueue
 from minutehand.local.home import receive, serve_database
 from minutehand.local.lambda_endpoint import LambdaEndpoint, Pools
-from minutehand.local.plan import Plan, check, find_app_port, find_functions
+from minutehand.local.plan import Plan, check, check_modules, find_app_port, find_functions
 from minutehand.local.pool import Pool
 from minutehand.local.receiver import Receiver
 from minutehand.local.reload import Application, Reload, serve
@@ -130,6 +130,7 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         signing = HTTP_SECRETS.text() or f"whsec_{to_base64(secrets.token_bytes(24))}"
         receiver = stack.enter_context(receive(signing.split(",")[0].strip()))
         environment = _environment(plan, url, receiver, signing)
+        check_modules(plan, environment)
         functions: dict[str, Pool] = {}
         endpoint = stack.enter_context(LambdaEndpoint(Pools(functions)))
         environment["AWS_ENDPOINT_URL_LAMBDA"] = endpoint.url

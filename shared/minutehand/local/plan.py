@@ -1,10 +1,13 @@
 """Plan: what a local run runs, and whether it can start."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from minutehand.cli.output import print_message
+from minutehand.errors import ConfigurationError
+from minutehand.kinds.importing import ADVICE, examine_apart
 from minutehand.kinds.index import files
 from minutehand.local.errors import LocalError, PortInUseError
 from minutehand.local.home import is_free, listen
@@ -12,6 +15,7 @@ from minutehand.project.configuration import Configuration, read_configuration
 from minutehand.project.link import PLACE, link_stack
 from minutehand.project.lock import NAME
 from minutehand.settings import sleeps
+from minutehand.settings.table import HANDLERS
 from minutehand.stack import folder
 
 
@@ -39,7 +43,8 @@ def find_functions(root: Path, modules: Sequence[str]) -> Path:
         return own
     if not modules and not read_configuration(root).handlers:
         raise LocalError(
-            f"{root} does not name modules with jobs; use --handlers MODULE, or create a project: minutehand init NAME"
+            f"no modules with jobs are configured in {root}; run this in the folder of a project, "
+            "pass --handlers MODULE, or create a project: minutehand init NAME"
         )
     return folder() / "functions"
 
@@ -61,6 +66,18 @@ def check(plan: Plan) -> None:
                 f"that contains {module.split('.')[0]}"
             )
     listen(plan.port).close()
+
+
+def check_modules(plan: Plan, environment: Mapping[str, str]) -> None:
+    """Raise ConfigurationError if a module with jobs cannot be imported, and warn of one that declares none.
+
+    They are imported in another process with the environment of the functions, so that this one has no state of them.
+    """
+    faults, empty = examine_apart(plan.configuration.handlers or HANDLERS.read(), environment)
+    if faults:
+        raise ConfigurationError(f"{'; '.join(faults)}; {ADVICE}")
+    for module in empty:
+        print_message(f"warning: module {module} declares no job")
 
 
 def find_app_port(port: int) -> int:

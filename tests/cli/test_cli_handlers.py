@@ -51,3 +51,17 @@ def test_work_without_handlers_is_refused(run, direct_database, project, argumen
     done = run("work", "--drain", *arguments, url=direct_database.url, cwd=project)
 
     assert (done.returncode, message in done.stderr.decode()) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "install", [("schedules", "install", "shop.plans"), ("limit", "--install", "shop.plans:LIMITS")]
+)
+def test_install_finds_the_modules_of_this_folder(run, direct_database, project, install):
+    (project / "shop" / "plans.py").write_text("SCHEDULES = LIMITS = []\n")
+
+    done = run(*install, url=direct_database.url, cwd=project)
+    elsewhere = run(*install, url=direct_database.url, cwd=project / "shop")
+
+    assert (done.returncode, elsewhere.returncode) == (0, 2)
+    advice = b": no module named shop; start the command in the folder that contains shop, or set PYTHONPATH"
+    assert advice in elsewhere.stderr

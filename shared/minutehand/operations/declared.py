@@ -98,7 +98,12 @@ def load(place: str) -> list[Limit]:
     try:
         found = getattr(import_module(module), name or "LIMITS", ())
     except ImportError as error:
-        raise ConfigurationError(f"limits could not be loaded from {place}: {error}") from None
+        # Imported only when used, for the sake of cold starts.
+        from minutehand.model.loading import reason
+
+        raise ConfigurationError(
+            f"limits could not be loaded from {place}: {reason(error, module)}"
+        ) from None
     limits = list(found) if isinstance(found, (list, tuple)) else [found]
     if others := [each for each in limits if not isinstance(each, Limit)]:
         raise ConfigurationError(f"{place} must contain only Limit objects, got {type(others[0]).__name__}")

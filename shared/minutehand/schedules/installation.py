@@ -64,7 +64,12 @@ def load(place: str) -> list[Schedule]:
     try:
         found = getattr(import_module(module), name or "SCHEDULES")
     except (ImportError, AttributeError) as error:
-        raise ConfigurationError(f"schedules could not be loaded from {place}: {error}") from None
+        # Imported only when used, for the sake of cold starts.
+        from minutehand.model.loading import reason
+
+        raise ConfigurationError(
+            f"schedules could not be loaded from {place}: {reason(error, module)}"
+        ) from None
     schedules = list(found) if isinstance(found, (list, tuple)) else [found]
     if others := [each for each in schedules if not isinstance(each, Schedule)]:
         raise ConfigurationError(

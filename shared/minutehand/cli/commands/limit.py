@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from minutehand.cli.actor import actor
+from minutehand.cli.kinds import add_folders
 from minutehand.cli.options import open_database
 from minutehand.cli.output import print_message, put_json
 from minutehand.cli.scope import per_option, put_control, scope_options
@@ -82,6 +83,7 @@ def limit(
 def _install(place: str, source: str, form: str, others: list[Any]) -> None:
     if any(each not in (None, "") for each in others):
         raise click.UsageError("--install must not be combined with JOBS or options other than --source")
+    add_folders()
     declared = load(place)
     with open_database() as database:
         installed = install_limits(database, declared, source)

@@ -3,6 +3,7 @@
 import click
 
 from minutehand import schedules as library
+from minutehand.cli.kinds import add_folders
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import print_message, put_json
 from minutehand.schedules import Installed
@@ -21,6 +22,7 @@ def install(place: str, source: str, version: str | None, form: str) -> None:
 
     Unchanged schedules keep their next occurrence; schedules that are no longer declared are deleted.
     """
+    add_folders()
     declared = library.load(place)
     with open_database() as database:
         installed = library.install(database, declared, source, version=version or code_version())

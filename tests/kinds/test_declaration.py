@@ -152,6 +152,9 @@ def generator(email: str) -> Any:
     yield email
 
 
+class Mail: ...
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
@@ -161,6 +164,11 @@ def generator(email: str) -> Any:
         (with_connection, "parameter connection of .* has the name of the job option connection"),
         (with_payload, "must not have both the parameter payload, .* and email; rename payload"),
         (generator, "must not be a generator function"),
+        (Mail, "@job must decorate a function, got the class Mail"),
+        (
+            "mail",
+            r"@job must decorate a function, got 'mail'; write options by name, such as @job\(queue='mail'\)",
+        ),
     ],
 )
 def test_function_that_cannot_be_a_job_is_refused(function: Any, message: str) -> None:
@@ -176,6 +184,14 @@ def test_function_that_cannot_be_a_job_is_refused(function: Any, message: str) -
         ({"every": "never"}, "never"),
         ({"zone": "UTC"}, "every"),
         ({"priority": "high"}, "priority must be an integer from 0 to 9, got str"),
+        ({"priority": 10}, "priority must be an integer from 0 to 9, got 10"),
+        ({"queue": "a b"}, "queue must be 1 to 100 letters, .*, got 'a b'"),
+        ({"max_attempts": 0}, "max_attempts must be an integer from 1 .*, got 0"),
+        ({"timeout": timedelta()}, "timeout must be a duration above zero .*, got 0:00:00"),
+        ({"expires": timedelta(days=3651)}, "expires must be .* at most 3650 days, got 3651 days"),
+        ({"throttle": timedelta(-1)}, "durations above zero, got -1 day"),
+        ({"unique_while": "always"}, "unique_while must be upcoming or running, got 'always'"),
+        ({"on_conflict": "skip"}, "on_conflict must be .*, got 'skip'"),
     ],
 )
 def test_option_that_breaks_a_rule_is_refused(options: dict[str, Any], message: str) -> None:

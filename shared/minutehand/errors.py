@@ -31,7 +31,7 @@ MinutehandError
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, ClassVar
 
@@ -63,12 +63,17 @@ class PayloadError(InvalidJobError):
 class UndeclaredKindError(InvalidJobError):
     """No module in MINUTEHAND_HANDLERS has a handler for the kind; `closest` is the most similar kind, or None."""
 
-    def __init__(self, kind: str, closest: str | None) -> None:
-        """Store the kinds with the message."""
-        hint = f"did you mean {closest!r}?" if closest else "add its module."
+    def __init__(self, kind: str, closest: str | None, modules: Sequence[str]) -> None:
+        """Store the kinds with the message, which names the modules that were searched."""
+        hint = (
+            f"did you mean {closest!r}?"
+            if closest
+            else "declare it there with @job, or add its module to MINUTEHAND_HANDLERS "
+            "(HandlerModules in template.yaml)."
+        )
         super().__init__(
             "kind_has_a_handler",
-            f"kind {kind!r} has no handler in the modules of MINUTEHAND_HANDLERS; {hint} "
+            f"kind {kind!r} has no handler in {', '.join(modules)}; {hint} "
             "If another worker runs it, add it to MINUTEHAND_OTHER_KINDS.",
         )
         self.kind, self.closest = kind, closest

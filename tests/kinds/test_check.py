@@ -65,8 +65,16 @@ def test_unknown_kind_is_rejected_with_the_closest_one(kind: str, closest: str |
         checks.check(NewJob("echo", on_dead=kind))
 
     assert (refused.value.kind, refused.value.closest) == (kind, closest)
-    assert f"kind {kind!r} has no handler" in str(refused.value)
-    assert closest is None or f"did you mean {closest!r}?" in str(refused.value)
+    hint = (
+        f"did you mean {closest!r}?" if closest else "declare it there with @job, or add its module to MINUTE"
+    )
+    assert f"kind {kind!r} has no handler in shop.jobs, shop.files, shop.broken; {hint}" in str(refused.value)
+
+
+@pytest.mark.usefixtures("shop")
+def test_kind_that_is_no_name_is_refused_by_its_own_rule() -> None:
+    with pytest.raises(InvalidJobError, match=r"kind must be 1 to 100 letters, .*, got 'a b'"):
+        checks.check(NewJob("a b"))
 
 
 @pytest.mark.usefixtures("shop")

@@ -12,7 +12,7 @@ from importlib import import_module
 
 from minutehand.errors import UndeclaredKindError
 from minutehand.kinds import registry
-from minutehand.kinds.declaration import Declaration
+from minutehand.kinds.declaration import Declaration, check_kind
 from minutehand.kinds.index import files, has_file, known_kinds, module_of
 from minutehand.model.new_job import NewJob, OnConflict
 from minutehand.model.suggestion import closest, suggestion
@@ -47,7 +47,8 @@ def _check(job: NewJob, modules: tuple[str, ...], *, is_part: bool = False) -> N
             declaration.arguments.check(job.payload)
     elif not _is_known(job, modules):
         if modules:
-            raise UndeclaredKindError(job.kind, closest(job.kind, _known(modules)))
+            check_kind(job.kind)
+            raise UndeclaredKindError(job.kind, closest(job.kind, _known(modules)), modules)
         _warn(job.kind)
 
 

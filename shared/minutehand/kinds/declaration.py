@@ -76,8 +76,7 @@ class Declaration:
         return NewJob(self.kind, payload, **{**self.options, **options})
 
     def _check(self) -> None:
-        if len(self.kind) > 100 or not KIND.fullmatch(self.kind):
-            raise InvalidJobError("kind_is_a_name", f"{sentence('kind_is_a_name')}, got {self.kind!r}")
+        check_kind(self.kind)
         self._check_names()
         for name, value in self.options.items():
             if value is not None:
@@ -102,6 +101,12 @@ class Declaration:
                 f"{name_of(self.function)} runs every {self.every!r} without arguments; "
                 f"give {' and '.join(self.arguments.required)} a default"
             )
+
+
+def check_kind(kind: str) -> None:
+    """Raise InvalidJobError if a text is not the name of a kind."""
+    if len(kind) > 100 or not KIND.fullmatch(kind):
+        raise InvalidJobError("kind_is_a_name", f"{sentence('kind_is_a_name')}, got {_shown(kind)}")
 
 
 def _check_is_function(function: object, kind: str | None) -> None:

@@ -122,6 +122,18 @@ def test_similar_kinds_and_commands_are_suggested(invoke, tmp_path, monkeypatch)
     assert "did you mean" not in invoke("enqueue", "welcome").output + invoke("enqueue", "sms").output
 
 
+def test_command_without_its_package_suggests_no_other_command(invoke, monkeypatch):
+    monkeypatch.delitem(sys.modules, "minutehand.cli.commands.pipeline", raising=False)
+    for name in [name for name in sys.modules if name.split(".")[0] == "minutehand_pipeline"]:
+        monkeypatch.delitem(sys.modules, name)
+    # As Python does with a package that is not installed.
+    monkeypatch.setitem(sys.modules, "minutehand_pipeline", None)
+
+    install = "run: pip install 'minutehand-pipeline[spark]' (see minutehand --help)"
+    printed = invoke("pipeline").output
+    assert (install in printed, "did you mean" in printed) == (True, False)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

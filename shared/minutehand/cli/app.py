@@ -75,9 +75,9 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            raise click.UsageError(
-                f"{error.message.rstrip('.')}{suggestion(args[0], COMMANDS)}", ctx
-            ) from None
+            # Of a known command, the error is about its extra.
+            hint = "" if args[0] in COMMANDS else suggestion(args[0], COMMANDS)
+            raise click.UsageError(f"{error.message.rstrip('.')}{hint}", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing them."""

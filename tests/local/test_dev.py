@@ -52,7 +52,7 @@ def test_dev_runs_the_seed_and_continues_after_a_restart(
     assert left_behind(project) == []
 
     again = start(project, "--no-seed")
-    until(again, "all jobs are finished")
+    until(again, "waiting for jobs")
     url = (project / ".minutehand" / "url").read_text()
     with psycopg.connect(url) as connection:
         ends = connection.execute(

@@ -99,6 +99,21 @@ def test_project_serves_its_own_api_once_it_is_announced(folder: Path) -> None:
     finished(run)
 
 
+def test_own_api_answers_when_reloaded_is_printed(folder: Path) -> None:
+    minutehand(folder, "init", "shop")
+    run = start(folder / "shop")
+    found = re.search(r"your API +(http://127\.0\.0\.1:\d+)", until(run, "ticks"))
+    assert found is not None
+
+    with (folder / "shop" / "shop" / "api.py").open("a") as api:
+        api.write("\n# changed\n")
+    until(run, "reloaded")
+
+    assert "job" in post(f"{found[1]}/customers?email=ada@example.com")
+    run.send_signal(signal.SIGINT)
+    finished(run)
+
+
 def test_module_alone_is_enough(folder: Path) -> None:
     (folder / "greetings.py").write_text(ALONE)
     run = start(folder, "--handlers", "greetings")

@@ -98,3 +98,28 @@ def test_number_of_remembered_keys_is_bounded():
         show.enqueued({"id": str(number), "kind": "echo", "key": "k", "delay": 0.0})
 
     assert len(show._keys) == MOST_KEYS
+
+
+def test_error_of_each_tick_is_printed_once_until_a_reload():
+    output = StringIO()
+    show = Show(Console(file=output, width=300))
+    tick = {"message": "schedules are not installed", "reason": "invalid syntax (jobs.py, line 29)"}
+
+    for _ in range(3):
+        show.log("dispatcher", tick)
+        show.log("worker", {"message": "printed", "text": "of a handler"})
+    show.reloaded(["shop/jobs.py"])
+    show.log("dispatcher", tick)
+
+    assert (output.getvalue().count("invalid syntax"), output.getvalue().count("of a handler")) == (2, 3)
+
+
+def test_hint_says_whether_there_were_jobs():
+    output = StringIO()
+    show = Show(Console(file=output, width=300))
+
+    show.hint(8080)
+    assert "waiting for jobs. Enqueue one from a second terminal:" in output.getvalue()
+    show.log("worker", {"message": "done", "kind": "echo", "job": JOB, "ran_ms": 4})
+    show.hint(8080)
+    assert "all jobs are finished: 1 done. Enqueue another job from a second terminal:" in output.getvalue()

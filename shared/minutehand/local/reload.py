@@ -16,6 +16,8 @@ from minutehand.local.show import Show
 from minutehand.local.watch import Watch
 
 START_SECONDS, POLL_SECONDS = 30.0, 0.05
+# Meanwhile, no jobs are printed.
+RESTART_SECONDS = 10.0
 STOP_SECONDS = 10.0
 
 
@@ -49,9 +51,9 @@ class Application:
             self.listening.close()
             self.listening = None
 
-    def accepts(self) -> bool:
+    def accepts(self, seconds: float = START_SECONDS) -> bool:
         """Wait until the process answers requests; return False if it ended, or took too long."""
-        deadline = monotonic() + START_SECONDS
+        deadline = monotonic() + seconds
         while self._process is not None and self._process.poll() is None and monotonic() < deadline:
             if self._answers():
                 return True
@@ -113,13 +115,17 @@ class Reload:
         self._pools, self._application, self._show = pools, application, show
 
     def check(self) -> None:
-        """Reload if a file was changed since the last call."""
+        """Reload if a file was changed since the last call, and print it when the new code is used."""
         changed = self._watch.changed()
         if not changed:
             return
-        self._show.reloaded(changed)
         for pool in self._pools:
             pool.reload()
+        accepts = True
         if self._application:
             self._application.stop()
             self._application.start()
+            accepts = self._application.accepts(RESTART_SECONDS)
+        self._show.reloaded(changed)
+        if self._application and not accepts:
+            self._show.not_started(self._application.target)

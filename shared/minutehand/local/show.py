@@ -20,6 +20,7 @@ LATE_MS = 5000
 NAME, KIND, KEY = 13, 16, 34
 # Keys of this many jobs are remembered.
 MOST_KEYS = 10_000
+NO_JOBS = "no jobs"
 COUNTED = (
     "enqueued",
     "done",
@@ -62,6 +63,7 @@ class Show:
         self._console, self._find, self._link = console, find, link
         self._lock = Lock()
         self._keys: dict[str, str] = {}
+        self._repeated: set[tuple[str, str, str]] = set()
         self.counts: dict[str, int] = {}
 
     def enqueued(self, record: Record) -> None:
@@ -95,7 +97,16 @@ class Show:
             self._line(name, "", "", f"{lapsed}; at most {line['budget']} are offered at once now")
         else:
             known = (line.get(each) for each in ("error", "text", "exit", "reason"))
-            self._line(name, function, "", str(next((each for each in known if each), "")))
+            self._once(name, function, str(next((each for each in known if each), "")))
+
+    def _once(self, name: str, function: str, text: str) -> None:
+        """Print a line, but what each tick or invocation repeats only once until a reload."""
+        if name == "failed" or (function == "dispatcher" and name != "crashed"):
+            with self._lock:
+                if (name, function, text) in self._repeated:
+                    return
+                self._repeated.add((name, function, text))
+        self._line(name, function, "", text)
 
     def _job(self, name: str, line: dict[str, Any]) -> None:
         late = timedelta(milliseconds=line.get("lateness_ms", 0))
@@ -133,20 +144,32 @@ class Show:
 
     def reloaded(self, files: list[str]) -> None:
         """Print that the code of these files is loaded again."""
+        with self._lock:
+            self._repeated.clear()
         self._line(
             "reloaded", "", "", ", ".join(files[:3]) + (f" and {len(files) - 3} more" * (len(files) > 3))
         )
 
+    def not_started(self, target: str) -> None:
+        """Print that the team's own application does not answer."""
+        self._line("failed", "api", "", f"{target} did not start; see the error above")
+
     def summary(self) -> str:
         """Return the counts of all events so far."""
         counts = [f"{self.counts[name]} {name}" for name in COUNTED if name in self.counts]
-        return ", ".join(counts) or "no jobs"
+        return ", ".join(counts) or NO_JOBS
 
     def hint(self, port: int) -> None:
-        """Print what to do next when all jobs are finished."""
+        """Print what to do next when all jobs are finished, or before the first one."""
+        jobs = self.summary()
+        now = (
+            "waiting for jobs. Enqueue one"
+            if jobs == NO_JOBS
+            else f"all jobs are finished: {jobs}. Enqueue another job"
+        )
         with self._lock:
             self._console.print(
-                f"\nall jobs are finished: {self.summary()}. Enqueue another job from a second terminal:\n"
+                f"\n{now} from a second terminal:\n"
                 f'  {_command()} enqueue echo \'{{"hello": "world"}}\'\n'
                 f"  curl -H 'content-type: application/json' -d '{{\"kind\": \"echo\"}}' http://127.0.0.1:{port}/jobs\n"
                 "Press Ctrl-C to stop.\n",

@@ -65,3 +65,14 @@ def test_settings_reports_all_invalid_values_and_exits_with_2() -> None:
         "error: MINUTEHAND_CAPACITY must be an integer from 1 to 10000, got 'abc'",
         "error: MINUTEHAND_CONSOLE must be 1, 0, true or false, got 'yes'",
     ]
+
+
+def test_settings_and_doctor_warn_of_a_misspelled_variable(invoke, lines, monkeypatch) -> None:
+    monkeypatch.setenv("MINUTEHAND_CAPCITY", "7")
+    monkeypatch.setenv("MINUTEHAND_TEST_DATABASE_URLS", "of a test")
+    monkeypatch.setenv("MINUTEHAND_WEATHER", "of the team")
+
+    expected = "MINUTEHAND_CAPCITY is not a setting; did you mean MINUTEHAND_CAPACITY?"
+    assert invoke("settings").stderr == f"warning: {expected}\n"
+    first, second, *_ = lines(invoke("doctor", "-o", "json"))
+    assert (first["verdict"], first["found"], second["check"]) == ("warning", expected, "reachable")

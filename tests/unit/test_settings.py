@@ -38,6 +38,7 @@ WHOLE_ENVIRONMENT = {
     "cli/output.py": "reads COLUMNS, which every program does",
     "cli/work_crew.py": "passes the environment on to processes",
     "integrations/django/management/commands/minutehand.py": "passes the environment on to the command line",
+    "kinds/importing.py": "passes the environment on to a process",
     "local/dev.py": "passes the environment on to processes",
     "local/pool.py": "passes the environment on to processes",
     "local/programs.py": "passes the environment on to processes",

@@ -6,8 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from minutehand.errors import ConfigurationError
+from minutehand.model.suggestion import closest
 from minutehand.settings.kinds import MASK, Setting
 from minutehand.settings.table import DATABASE_SECRET, DATABASE_URL, SETTINGS
+
+PREFIX = "MINUTEHAND_"
+# Variables of this repository's own tests.
+OF_TESTS = (f"{PREFIX}TEST_", f"{PREFIX}SOAK_")
 
 Origin = Literal["environment", "secret", "default"]
 
@@ -28,6 +33,25 @@ class Reported:
 def report(environment: Mapping[str, str] = os.environ) -> list[Reported]:
     """Return all settings; secrets are not fetched from Secrets Manager."""
     return [_reported(setting, environment) for setting in SETTINGS.values()]
+
+
+def misspelled(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Return a sentence for each variable that is no setting but has a similar name.
+
+    Others may be a team's own, such as the secrets of its routes.
+    """
+    known = [name.removeprefix(PREFIX) for name in SETTINGS if name.startswith(PREFIX)]
+    unknown = [
+        name
+        for name in sorted(environment)
+        if name.startswith(PREFIX) and not name.startswith(OF_TESTS) and name not in SETTINGS
+    ]
+    # Without the prefix, which makes every two names similar.
+    return [
+        f"{name} is not a setting; did you mean {PREFIX}{close}?"
+        for name in unknown
+        if (close := closest(name.removeprefix(PREFIX), known))
+    ]
 
 
 def format_default(setting: Setting[object]) -> str:

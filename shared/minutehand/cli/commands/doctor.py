@@ -17,6 +17,7 @@ from minutehand.doctor.project import Project, examine_project, find_project
 from minutehand.doctor.stack import Stack
 from minutehand.errors import ConfigurationError
 from minutehand.settings import database_url, names_database, read_settings
+from minutehand.settings.report import misspelled
 from minutehand.settings.table import DATABASE_URL
 
 COLORS = {"ok": "green", "warning": "yellow", "problem": "red", "skipped": "bright_black"}
@@ -52,7 +53,8 @@ def doctor(stack: str | None, named: Sequence[str], form: str) -> int:
     names = _names(named)
     found = _inspect(stack or "minutehand", names) if stack or names else None
     project = find_project(Path())
-    findings = examine_project(project) if project else []
+    findings = [Finding("variable", "warning", fault, "correct its name") for fault in misspelled()]
+    findings += examine_project(project) if project else []
     findings += _database(found, project) + (examine_stack(found) if found else [])
     for finding in findings:
         put_json(finding) if form == "json" else _put(finding)

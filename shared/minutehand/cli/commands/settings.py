@@ -4,7 +4,7 @@ import click
 
 from minutehand.cli.options import output_option
 from minutehand.cli.output import print_message, put_json, put_table
-from minutehand.settings.report import report
+from minutehand.settings.report import misspelled, report
 
 INVALID = 2
 
@@ -16,7 +16,7 @@ def settings(form: str) -> int:
 
     Reads the environment of this command. The origin of a value is the environment, a secret in
     Secrets Manager, or the default. Secrets are masked and not fetched. Exits with 2 if a value is
-    invalid.
+    invalid. Warns of variables that are almost named like a setting.
 
     \b
     Examples:
@@ -32,6 +32,8 @@ def settings(form: str) -> int:
             ["setting", "value", "origin"],
             [[setting.name, setting.value, setting.origin] for setting in reported],
         )
+    for fault in misspelled():
+        print_message(f"warning: {fault}")
     errors = [setting.error for setting in reported if setting.error]
     for error in errors:
         print_message(f"error: {error}")

@@ -117,6 +117,15 @@ def test_command_refreshes_an_outdated_link(shop: Path, stack: Path, run: Run, c
     assert (shop / ".minutehand" / "stack").resolve() == folder()
 
 
+def test_link_outside_a_project_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    refused = run("link")
+
+    assert (refused.exit_code, (tmp_path / ".minutehand").exists()) == (2, False)
+    assert f"{tmp_path} is not a project (it has no minutehand.lock)" in refused.output
+
+
 def test_stack_is_copied_where_links_do_not_work(
     shop: Path, stack: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

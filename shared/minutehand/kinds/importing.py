@@ -77,10 +77,11 @@ def examine_apart(modules: Sequence[str], environment: Mapping[str, str]) -> tup
 
 def _described(error: BaseException) -> str:
     """Return the type of an error, its first line and its place, such as (shop/jobs.py, line 29)."""
-    is_syntax = isinstance(error, SyntaxError)
-    message = str(error.msg if is_syntax else error).partition("\n")[0]
-    place = (error.filename, error.lineno) if is_syntax else _place(error)
-    at = f" ({_relative(place[0])}, line {place[1]})" if place and place[0] else ""
+    message, place = str(error), _place(error)
+    if isinstance(error, SyntaxError):
+        message, place = error.msg, (error.filename, error.lineno) if error.filename else None
+    message = message.partition("\n")[0]
+    at = f" ({_relative(place[0])}, line {place[1]})" if place else ""
     return f"{type(error).__name__}{message and f': {message}'}{at}"
 
 

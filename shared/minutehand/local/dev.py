@@ -243,8 +243,7 @@ def _watch(plan: Plan, show: Show, database: Database, last: UUID, reload: Reloa
 
 
 def _newest(database: Database) -> UUID:
-    rows = list_jobs(database, limit=1).rows
-    return rows[0].id if rows else UUID(int=0)
+    return next((row.id for row in list_jobs(database, limit=1).rows), UUID(int=0))
 
 
 def _idle(database: Database) -> bool:

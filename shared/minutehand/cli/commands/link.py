@@ -5,7 +5,9 @@ from pathlib import Path
 import click
 
 from minutehand.cli.output import print_message
+from minutehand.project.errors import ProjectError
 from minutehand.project.link import PLACE, link_stack
+from minutehand.project.lock import NAME
 
 
 @click.command()
@@ -19,4 +21,9 @@ def link() -> None:
     Examples:
       minutehand link && sam build
     """
-    print_message(f"{PLACE} {link_stack(Path()) or 'is up to date'}")
+    root = Path()
+    if not (root / NAME).is_file():
+        raise ProjectError(
+            f"{root.resolve()} is not a project (it has no {NAME}); run this in the folder of a project"
+        )
+    print_message(f"{PLACE} {link_stack(root) or 'is up to date'}")

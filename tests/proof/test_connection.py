@@ -148,6 +148,7 @@ def test_wrong_password_is_refused_and_not_quoted(direct_database: servers.Datab
     with pytest.raises(UnreachableError) as caught:
         enqueue("echo", connection=db)
     assert "password authentication failed" in str(caught.value)
+    assert str(caught.value).endswith("; the user or the password in DATABASE_URL is wrong")
     assert_password_hidden(caught.value)
 
 

@@ -21,6 +21,7 @@ from minutehand.errors import (
     UnreachableError,
 )
 from minutehand.model.rules import LIMITS, sentence
+from minutehand.settings import fetches_password
 
 
 @contextmanager
@@ -97,7 +98,8 @@ def _advice(error: psycopg.Error) -> str:
     """Return what to do, where the driver's message does not say it."""
     if isinstance(error, pg.ConnectionTimeout):
         return _SLOW
-    return next((advice for words, advice in _ADVICE if words.search(str(error))), "")
+    advice = next((advice for words, advice in _ADVICE if words.search(str(error))), "")
+    return _WRONG_AGAIN if advice == _WRONG and fetches_password() else advice
 
 
 def _has_ended(error: psycopg.Error) -> bool:
@@ -153,6 +155,11 @@ _BUSY = re.compile(
 # 57P03 and similar.
 _STARTING = re.compile(r"the database (system )?is |resuming", re.IGNORECASE)
 _SLOW = ": no server responds at this address, or a paused one takes longer than MINUTEHAND_CONNECT_TIMEOUT to resume"
+_WRONG = "; the user or the password in DATABASE_URL is wrong"
+_WRONG_AGAIN = (
+    "; the password or token is wrong, even after fetching it again: "
+    "check the URL or the secret, and the role"
+)
 _ADVICE = [
     (
         re.compile(r"certificate verify failed|self.signed certificate", re.IGNORECASE),
@@ -171,7 +178,7 @@ _ADVICE = [
     (_STARTING, "; the server is starting or stopping: the next tick will try again"),
     (
         re.compile("authentication failed|no password supplied"),
-        "; the password or token is wrong, even after fetching it again: check the URL or the secret, and the role",
+        _WRONG,
     ),
     (
         re.compile("(translate host name|resolve host)"),

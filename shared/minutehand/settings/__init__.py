@@ -120,6 +120,13 @@ def iam(environment: Mapping[str, str] = os.environ) -> bool:
     return table.DATABASE_IAM.read(environment)
 
 
+def fetches_password(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether the password is that of a secret, or a signed token, and not the one in DATABASE_URL."""
+    return iam(environment) or (
+        bool(table.DATABASE_SECRET.read(environment)) and not table.DATABASE_URL.read(environment)
+    )
+
+
 def verified(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether the server's certificate is verified, unless the URL contains `sslmode`."""
     return table.DATABASE_TLS.read(environment) == "verify"

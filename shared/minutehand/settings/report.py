@@ -36,7 +36,7 @@ def report(environment: Mapping[str, str] = os.environ) -> list[Reported]:
 
 
 def misspelled(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Return a sentence for each variable that is no setting but has a similar name.
+    """Return a sentence for each variable that is not a setting but has a similar name.
 
     Others may be a team's own, such as the secrets of its routes.
     """

@@ -49,12 +49,22 @@ def test_dead_jobs_can_be_piped_into_retry(execute, invoke, lines, job, direct_d
     assert states(lines, invoke) == {dead: "due", other: "scheduled"}
 
 
-def test_ids_are_read_from_a_pipe_without_a_dash(invoke, lines, job):
+def test_ids_are_read_from_a_pipe_for_a_dash(invoke, lines, job):
     first, second = job(), job()
-    result = invoke("cancel", stdin=f"{first}\r\n\n{second}\n{first}\n")
+    result = invoke("cancel", "-", stdin=f"{first}\r\n\n{second}\n{first}\n")
 
     assert result.exit_code == 0
     assert set(states(lines, invoke).values()) == {"cancelled"}
+
+
+@pytest.mark.parametrize("command", ["cancel", "retry", "delete", "promote", "replay", "wait"])
+def test_a_pipe_without_a_dash_is_a_usage_error(invoke, lines, job, command):
+    first = job()
+    result = invoke(command, stdin=f"{first}\n")
+
+    assert result.exit_code == 2
+    assert "pipe them in with `-`" in result.stderr
+    assert states(lines, invoke) == {first: "due"}
 
 
 def test_invalid_id_in_a_pipe_is_reported_and_skipped(invoke, lines, job):

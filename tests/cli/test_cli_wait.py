@@ -72,6 +72,12 @@ def test_wait_reads_ids_from_a_pipe(invoke, database):
     assert "nonsense" in result.stderr
 
 
+def test_wait_for_an_empty_pipe_fails(invoke):
+    result = invoke("wait", "-", stdin="\n")
+
+    assert (result.exit_code, result.stderr) == (1, "error: no job ids were given on stdin\n")
+
+
 def test_partial_result_is_shown_only_with_payload(invoke, database):
     failed = Failed({"type": "Fail", "message": "no"}, final=True, result='{"secret": 3}')
     job = str(finished(database, failed))

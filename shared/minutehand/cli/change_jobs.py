@@ -12,7 +12,7 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.confirm import confirmed
-from minutehand.cli.ids import are_named, named_ids
+from minutehand.cli.ids import named_ids
 from minutehand.cli.options import open_database
 from minutehand.cli.output import print_message, put_json
 from minutehand.cli.selection import Selection, find_by_filters
@@ -93,7 +93,7 @@ def change_jobs(action: Action, selection: Selection) -> int:
     report = Report(action, selection.form)
     if selection.filtered and selection.ids:
         raise click.UsageError("expected ids or filters, got both")
-    if not selection.filtered and not are_named(selection.ids):
+    if not selection.filtered and not selection.ids:
         raise click.UsageError(
             "expected ids or a filter, got neither; pass ids, pipe them in with `-`, or use "
             "--queue, --kind, --key, --group or --state"

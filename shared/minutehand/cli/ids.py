@@ -26,18 +26,13 @@ def full_batch_id(database: Database, given: GivenId) -> UUID:
     return find_batch(database, given.digits) if isinstance(given, ShortId) else given
 
 
-def are_named(arguments: Sequence[GivenId | Stdin]) -> bool:
-    """Whether there are ids in arguments or on stdin."""
-    return bool(arguments) or (sys.stdin is not None and not sys.stdin.isatty())
-
-
 def named_ids(database: Database, arguments: Sequence[GivenId | Stdin], report: Report) -> Iterable[UUID]:
-    """Return the ids in arguments, and those on stdin for `-` or if there are no arguments.
+    """Return the ids in arguments, and those on stdin for `-`.
 
     A line that is not the id of one job is reported and skipped. An argument that is not raises an error.
     """
     given = [full_job_id(database, each) for each in arguments if not isinstance(each, Stdin)]
-    if not arguments or Stdin.STDIN in arguments:
+    if Stdin.STDIN in arguments:
         return chain(given, read_ids(database, report))
     return given
 

@@ -9,7 +9,7 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.exits import OK, REFUSED, UNFINISHED
-from minutehand.cli.ids import GivenId, are_named, named_ids
+from minutehand.cli.ids import GivenId, named_ids
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import print_message, put_json
 from minutehand.cli.values import Stdin, duration, job_id_or_stdin
@@ -39,11 +39,14 @@ def wait(ids: tuple[GivenId | Stdin, ...], timeout: timedelta, form: str) -> int
       minutehand enqueue echo -o ids | minutehand wait -
     """
     faults: list[str] = []
-    if not are_named(ids):
+    if not ids:
         raise click.UsageError("expected job ids, got none; pass ids, or pipe them in with `-`")
     with open_database() as database:
         named = named_ids(database, ids, faults.append)
         codes = _wait_for_all(database, named, timeout, form)
+    if not codes and not faults:
+        # The command that should have printed them may have failed, so this is not a success.
+        faults.append("error: no job ids were given on stdin")
     for fault in faults:
         print_message(fault)
     return max([*codes, REFUSED if faults else OK])

@@ -185,7 +185,7 @@ def test_everything_is_paused_visibly_and_resumed(invoke, job):
         assert invoke(verb, "-o", "json").stderr == ""
     assert "paused:     all jobs: an upgrade" in invoke("show", waits).stdout
     assert invoke("controls").stdout.splitlines()[1].startswith("(all)")
-    assert invoke("pause", "--all", "--queue", "mail").exit_code == 1
+    assert invoke("pause", "--all", "--queue", "mail").exit_code == 2
     assert invoke("resume", "--all").exit_code == 0
     assert invoke("ls").stderr == ""
 
@@ -194,7 +194,7 @@ def test_kind_is_limited(invoke, lines):
     assert invoke("limit", "2", "--kind", "report").stderr == "kind report: at most 2 at once\n"
     assert [each["limit"] for each in lines(invoke("controls", "-o", "json"))] == [2]
     assert invoke("unlimit", "--kind", "report").exit_code == 0
-    assert invoke("limit", "2").exit_code == 1
+    assert invoke("limit", "2").exit_code == 2
 
 
 def test_delete_all_deletes_the_upcoming_jobs_of_a_queue(invoke, lines, job):

@@ -147,4 +147,4 @@ def test_job_that_the_project_cannot_run_is_rejected(run, direct_database, tmp_p
 
     ended = run("enqueue", *arguments, url=direct_database.url, cwd=tmp_path)
 
-    assert (ended.returncode, message in ended.stderr.decode()) == (1, True)
+    assert (ended.returncode, message in ended.stderr.decode()) == (2, True)

@@ -112,7 +112,7 @@ def test_stats_show_a_histogram(invoke, lines, sql):
     assert {
         each["name"] for each in lines(invoke("stats", "--histogram", "hour", "--each", "kind", "-o", "json"))
     } == {"echo"}
-    assert invoke("stats", "--histogram", "hour", "--tz", "Mars/Olympus").exit_code == 1
+    assert invoke("stats", "--histogram", "hour", "--tz", "Mars/Olympus").exit_code == 2
 
 
 def test_stats_show_durations_failures_and_overview(invoke, lines, sql):

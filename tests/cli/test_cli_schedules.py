@@ -152,12 +152,12 @@ def test_preview_shows_local_time_and_utc(invoke, lines):
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("preview", "whenever"), 1),
-        (("preview", "@daily", "--zone", "Mars/Olympus"), 1),
-        (("put", "a", "@reboot", "report"), 1),
+        (("preview", "whenever"), 2),
+        (("preview", "@daily", "--zone", "Mars/Olympus"), 2),
+        (("put", "a", "@reboot", "report"), 2),
         (("put", "a", "@daily", "report", "{"), 2),
         (("put", "a", "@daily", "report", "--starts", "tomorrow"), 2),
-        (("put", "a", "@daily", "no kind"), 1),
+        (("put", "a", "@daily", "no kind"), 2),
         (("delete", "nothing"), 1),
         (("run", "nothing"), 1),
         (("install", "no.such.module"), 2),

@@ -10,7 +10,13 @@ import click
 
 from minutehand.cli.options import debugging
 from minutehand.cli.text import safe
-from minutehand.errors import ConfigurationError, DatabaseError, MinutehandError, SchemaError
+from minutehand.errors import (
+    ConfigurationError,
+    DatabaseError,
+    InvalidJobError,
+    MinutehandError,
+    SchemaError,
+)
 from minutehand.local.errors import LocalError
 from minutehand.project.errors import ProjectError
 
@@ -33,8 +39,27 @@ CODES: list[tuple[type[Exception], int]] = [
     (ConfigurationError, USAGE),
     (ProjectError, USAGE),
     (LocalError, LOCAL),
+    (InvalidJobError, USAGE),
     (MinutehandError, REFUSED),
 ]
+
+# What is stored decides on these rules, so a valid command is refused. Other rules are about the arguments alone.
+RULES_OF_STATE = frozenset(
+    [
+        "after_exists",
+        "batch_exists",
+        "batch_is_open",
+        "batch_is_shallow",
+        "id_is_unique",
+        "limit_is_own",
+        "max_jobs_fits",
+        "merge_is_allowed",
+        "payloads_merge",
+        "schedule_is_own",
+        "tenant_is_own",
+        "tenant_is_set",
+    ]
+)
 
 
 def run_to_exit_code(run: Callable[[], Any]) -> int:
@@ -65,6 +90,8 @@ def exit_code_of(error: Exception) -> int:
     if debugging():
         traceback.print_exception(error)
     click.echo(f"error: {_sentence(error)}", err=True)
+    if isinstance(error, InvalidJobError) and error.rule in RULES_OF_STATE:
+        return REFUSED
     return next((code for kind, code in CODES if isinstance(error, kind)), REFUSED)
 
 

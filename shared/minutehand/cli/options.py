@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from minutehand.cli.kinds import complete_kinds
+from minutehand.cli.once import filter_option
 from minutehand.database import Database
 from minutehand.database.tenants import TenantDatabase, is_tenant
 from minutehand.errors import ConfigurationError
@@ -99,10 +100,10 @@ def filter_options(states: tuple[str, ...]) -> Callable[[Decorated], Decorated]:
                 multiple=True,
                 help="Only jobs in this state; repeatable.",
             ),
-            click.option("--group", help="Only jobs of this group."),
-            click.option("--key", help="Only jobs with this key."),
-            click.option("--kind", shell_complete=complete_kinds, help="Only jobs of this kind."),
-            click.option("--queue", help="Only jobs in this queue."),
+            filter_option("--group", help="Only jobs of this group."),
+            filter_option("--key", help="Only jobs with this key."),
+            filter_option("--kind", shell_complete=complete_kinds, help="Only jobs of this kind."),
+            filter_option("--queue", help="Only jobs in this queue."),
         ):
             command = option(command)
         return command

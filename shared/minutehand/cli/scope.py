@@ -1,6 +1,6 @@
 """The scope of pauses and limits: a queue, a kind, a key, a group, a tenant, or a combination."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -8,11 +8,12 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.kinds import complete_kinds
+from minutehand.cli.once import filter_option
 from minutehand.cli.options import connection_options, output_option
 from minutehand.cli.output import print_message, put_json
 from minutehand.database import Database
 from minutehand.errors import ForbiddenError
-from minutehand.model.control import PER, Control
+from minutehand.model.control import PER, SCOPE, Control
 from minutehand.operations.controls import pause_of_everything
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -23,11 +24,11 @@ def scope_options(command: Decorated) -> Decorated:
     for option in (
         connection_options,
         output_option("table", "json"),
-        click.option("--of-tenant", "tenant", default="", help="Jobs of this tenant."),
-        click.option("--group", default="", help="Jobs of this group."),
-        click.option("--key", default="", help="Jobs with this key."),
-        click.option("--kind", default="", shell_complete=complete_kinds, help="Jobs of this kind."),
-        click.option("--queue", default="", help="Jobs in this queue."),
+        filter_option("--of-tenant", "tenant", default="", help="Jobs of this tenant."),
+        filter_option("--group", default="", help="Jobs of this group."),
+        filter_option("--key", default="", help="Jobs with this key."),
+        filter_option("--kind", default="", shell_complete=complete_kinds, help="Jobs of this kind."),
+        filter_option("--queue", default="", help="Jobs in this queue."),
     ):
         command = option(command)
     return command
@@ -41,6 +42,15 @@ def per_option(command: Decorated) -> Decorated:
 def everything_option(command: Decorated) -> Decorated:
     """Add `--all`, for commands that may apply to all jobs."""
     return click.option("--all", "everything", is_flag=True, help="All jobs of all queues.")(command)
+
+
+def check_named(scope: Mapping[str, Any], *, last: str = "--all") -> None:
+    """Raise a usage error if a scope has no names, or has names and is everything; `last` is its last option."""
+    named = any(scope.get(name) for name in (*SCOPE, "per"))
+    if named and scope.get("everything"):
+        raise click.UsageError("expected --all or other options such as --queue, got both")
+    if not named and not scope.get("everything"):
+        raise click.UsageError(f"expected --queue, --kind, --key, --group, --of-tenant or {last}, got none")
 
 
 def print_if_paused(database: Database) -> None:

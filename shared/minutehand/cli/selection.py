@@ -9,6 +9,7 @@ import click
 
 from minutehand.cli.ids import GivenId
 from minutehand.cli.listing import pages
+from minutehand.cli.once import filter_option
 from minutehand.cli.options import (
     connection_options,
     filter_options,
@@ -69,8 +70,8 @@ def finished_options(command: Decorated) -> Decorated:
     for option in (
         tz_option,
         click.option("--limit", type=click.IntRange(1), help="At most this many jobs, the latest first."),
-        click.option("--finished-until", metavar="WHEN", help="Only jobs that finished before then."),
-        click.option(
+        filter_option("--finished-until", metavar="WHEN", help="Only jobs that finished before then."),
+        filter_option(
             "--finished-since",
             metavar="WHEN",
             help="Only jobs that finished since then: how long ago, such as 7d, or a time.",

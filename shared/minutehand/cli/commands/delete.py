@@ -10,6 +10,7 @@ from minutehand.cli import text
 from minutehand.cli.actor import actor
 from minutehand.cli.change_jobs import UPCOMING, Action, change_jobs
 from minutehand.cli.confirm import confirmed
+from minutehand.cli.once import filter_option
 from minutehand.cli.options import open_database, tz_option
 from minutehand.cli.output import print_message, put_json
 from minutehand.cli.progress import progress
@@ -21,7 +22,7 @@ from minutehand.operations import deletion
 
 @click.command()
 @click.option("--all", "everything", is_flag=True, help="Delete all upcoming jobs of --queue in bulk.")
-@click.option(
+@filter_option(
     "--finished-until",
     metavar="WHEN",
     help="Delete the jobs that finished before then: how long ago, such as 30d, or a time.",

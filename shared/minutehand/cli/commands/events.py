@@ -11,6 +11,7 @@ from minutehand.cli import text
 from minutehand.cli.exits import INTERRUPTED, OK
 from minutehand.cli.ids import GivenId, full_job_id
 from minutehand.cli.kinds import complete_kinds
+from minutehand.cli.once import filter_option
 from minutehand.cli.options import (
     connection_options,
     limit_option,
@@ -40,8 +41,8 @@ LIMIT = 1000
     multiple=True,
     help=f"Only events with this name; repeatable. One of {', '.join(NAMES)}.",
 )
-@click.option("--queue", help="Only events in this queue.")
-@click.option("--kind", shell_complete=complete_kinds, help="Only events of this kind.")
+@filter_option("--queue", help="Only events in this queue.")
+@filter_option("--kind", shell_complete=complete_kinds, help="Only events of this kind.")
 @click.option("--job", type=job_id, help="Only events of this job.")
 @limit_option("events", 50)
 @click.option("--follow", is_flag=True, help="Show new events until Ctrl-C.")

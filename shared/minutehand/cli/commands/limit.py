@@ -1,5 +1,6 @@
 """`minutehand limit`: limit how many jobs run at once, how many start in a period, and in which order."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ from minutehand.cli.actor import actor
 from minutehand.cli.kinds import add_folders
 from minutehand.cli.options import open_database
 from minutehand.cli.output import print_message, put_json
-from minutehand.cli.scope import per_option, put_control, scope_options
+from minutehand.cli.scope import check_named, per_option, put_control, scope_options
 from minutehand.cli.values import duration
 from minutehand.model.control import ON_DEAD
 from minutehand.operations import controls
@@ -74,6 +75,7 @@ def limit(
     if install is not None:
         _install(install, source, form, [jobs, rate, *options.values()])
         return
+    _check(jobs, rate, options)
     starts, period = (None, None) if rate is None else _rate(rate)
     with open_database() as database:
         control = controls.limit(database, jobs, **options, rate=starts, period=period, actor=actor())
@@ -91,6 +93,31 @@ def _install(place: str, source: str, form: str, others: list[Any]) -> None:
         put_json(installed)
     else:
         print_message(", ".join(f"{len(scopes)} {outcome}" for outcome, scopes in vars(installed).items()))
+
+
+def _check(jobs: int | None, rate: str | None, options: Mapping[str, Any]) -> None:
+    """Raise a usage error, in terms of the options, for what the library would refuse in terms of its parameters."""
+    check_named(options, last="--per")
+    per, ordered, breaks = options["per"], options["in_order"], options["break_after"] is not None
+    if per and options[per]:
+        raise click.UsageError(
+            f"--per {per} must not be combined with {'--of-tenant' if per == 'tenant' else f'--{per}'}"
+        )
+    if jobs is None and rate is None and not ordered and not breaks:
+        raise click.UsageError("expected JOBS, --rate, --in-order or --break-after, got none")
+    for name, needed, given in (
+        ("burst", "--rate", rate is not None),
+        ("on_dead", "--in-order", ordered),
+        ("break_for", "--break-after", breaks),
+    ):
+        if options[name] is not None and not given:
+            raise click.UsageError(f"--{name.replace('_', '-')} requires {needed}")
+    grouped = (options["group"] or per == "group") and not options["kind"] and not options["key"]
+    if (ordered or breaks) and not grouped:
+        raise click.UsageError(
+            f"{'--in-order' if ordered else '--break-after'} requires --group or --per group, "
+            "and must not be combined with --kind or --key"
+        )
 
 
 def _rate(text: str) -> tuple[int, timedelta]:

@@ -8,6 +8,7 @@ import click
 from minutehand.cli import text
 from minutehand.cli.ids import GivenId, full_job_id
 from minutehand.cli.listing import lines_of, pages
+from minutehand.cli.once import filter_option
 from minutehand.cli.options import (
     connection_options,
     filter_options,
@@ -30,7 +31,7 @@ WINDOW = ("since", "until", "finished_since", "finished_until")
 
 @click.command()
 @filter_options(STATES)
-@click.option("--priority", type=click.IntRange(0, 9), help="Only jobs of this priority.")
+@filter_option("--priority", type=click.IntRange(0, 9), help="Only jobs of this priority.")
 @click.option(
     "--header",
     "headers",
@@ -39,13 +40,13 @@ WINDOW = ("since", "until", "finished_since", "finished_until")
     callback=lambda _ctx, _option, arguments: named_headers(arguments),
     help="Only jobs with this header; repeatable.",
 )
-@click.option("--version", help="Only jobs finished by this version of the code.")
-@click.option(
+@filter_option("--version", help="Only jobs finished by this version of the code.")
+@filter_option(
     "--since", metavar="WHEN", help="Only jobs enqueued since then: how long ago, such as 7d, or a time."
 )
-@click.option("--until", metavar="WHEN", help="Only jobs enqueued before then.")
-@click.option("--finished-since", metavar="WHEN", help="Only jobs that finished since then.")
-@click.option("--finished-until", metavar="WHEN", help="Only jobs that finished before then.")
+@filter_option("--until", metavar="WHEN", help="Only jobs enqueued before then.")
+@filter_option("--finished-since", metavar="WHEN", help="Only jobs that finished since then.")
+@filter_option("--finished-until", metavar="WHEN", help="Only jobs that finished before then.")
 @click.option("--result-dropped", is_flag=True, help="Only done jobs whose result could not be stored.")
 @tz_option
 @limit_option("jobs", 50, None)

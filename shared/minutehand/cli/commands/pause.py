@@ -8,7 +8,7 @@ import click
 from minutehand.cli import text
 from minutehand.cli.actor import actor
 from minutehand.cli.options import open_database, tz_option
-from minutehand.cli.scope import everything_option, put_control, scope_options
+from minutehand.cli.scope import check_named, everything_option, put_control, scope_options
 from minutehand.cli.times import later
 from minutehand.cli.values import duration, option_time
 from minutehand.operations import controls
@@ -35,6 +35,7 @@ def pause(
       minutehand pause --kind invoice.send --for 30m
       minutehand pause --all --reason "the database is being upgraded"
     """
+    check_named(scope)
     if until is not None and span is not None:
         raise click.UsageError("expected --until or --for, got both")
     moment = None if until is None else option_time(until, tz, "--until")

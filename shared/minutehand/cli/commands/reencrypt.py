@@ -3,13 +3,14 @@
 import click
 
 from minutehand.cli.actor import actor
+from minutehand.cli.once import filter_option
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import print_message, put_json
 from minutehand.encryption import reencrypt as library
 
 
 @click.command()
-@click.option("--queue", help="Only jobs in this queue, and no schedules.")
+@filter_option("--queue", help="Only jobs in this queue, and no schedules.")
 @output_option("table", "json")
 @connection_options
 def reencrypt(queue: str | None, form: str) -> None:

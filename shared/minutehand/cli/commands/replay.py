@@ -8,6 +8,7 @@ import click
 
 from minutehand.cli.actor import actor
 from minutehand.cli.change_jobs import Action, change_jobs
+from minutehand.cli.once import filter_option
 from minutehand.cli.selection import (
     Selection,
     find_finished_by_filters,
@@ -34,10 +35,10 @@ def _attempts(value: str) -> int | None:
 
 
 @click.command()
-@click.option(
+@filter_option(
     "--older-than", metavar="VERSION", help="Only jobs finished by code with a lower version number."
 )
-@click.option("--other-than", metavar="VERSION", help="Only jobs finished by any other version of the code.")
+@filter_option("--other-than", metavar="VERSION", help="Only jobs finished by any other version of the code.")
 @click.option(
     "--max-attempts",
     metavar="N|same",

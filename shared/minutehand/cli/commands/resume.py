@@ -6,7 +6,7 @@ import click
 
 from minutehand.cli.actor import actor
 from minutehand.cli.options import open_database
-from minutehand.cli.scope import everything_option, put_ended, scope_options
+from minutehand.cli.scope import check_named, everything_option, put_ended, scope_options
 from minutehand.operations import controls
 
 
@@ -23,5 +23,6 @@ def resume(form: str, **scope: Any) -> int:
       minutehand resume --queue mail
       minutehand resume --all
     """
+    check_named(scope)
     with open_database() as database:
         return put_ended(controls.resume(database, **scope, actor=actor()), "paused", form)

@@ -7,6 +7,7 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.actor import actor
+from minutehand.cli.once import filter_option
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.values import duration
@@ -27,7 +28,7 @@ def _keep(value: str | timedelta) -> timedelta:
 
 
 @click.command()
-@click.option("--queue", help="Only this queue; by default all queues without their own retention.")
+@filter_option("--queue", help="Only this queue; by default all queues without their own retention.")
 @click.option("--done", type=_keep, metavar="TIME", help="How long to keep done jobs: 24h, 30d or forever.")
 @click.option("--dead", type=_keep, metavar="TIME", help="How long to keep dead jobs.")
 @click.option("--expired", type=_keep, metavar="TIME", help="How long to keep expired jobs.")

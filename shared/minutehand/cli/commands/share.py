@@ -5,6 +5,7 @@ from functools import partial
 import click
 
 from minutehand.cli.actor import actor
+from minutehand.cli.once import filter_option
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.paging import all_pages
@@ -15,8 +16,8 @@ from minutehand.operations import shares
 
 @click.command()
 @click.argument("weight", type=click.IntRange(1, HEAVIEST), required=False)
-@click.option("--of-tenant", "tenant", help="The tenant; '' for jobs without a tenant.")
-@click.option("--queue", default="", help="Only in this queue.")
+@filter_option("--of-tenant", "tenant", help="The tenant; '' for jobs without a tenant.")
+@filter_option("--queue", default="", help="Only in this queue.")
 @click.option("--remove", is_flag=True, help="Remove the weight, so that it is 1.")
 @output_option("table", "json")
 @connection_options

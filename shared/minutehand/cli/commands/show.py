@@ -10,6 +10,7 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.ids import GivenId, full_job_id
+from minutehand.cli.once import filter_option
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import put_json, put_lines, wrapped
 from minutehand.cli.paging import all_pages
@@ -29,10 +30,10 @@ MASKED = ("payload", "headers", "result", "on_dead")
 
 @click.command()
 @click.argument("id", type=job_id, required=False)
-@click.option(
+@filter_option(
     "--key", help="Show the job with this key: the upcoming one, else the running one, else the last."
 )
-@click.option("--queue", default="default", show_default=True, help="The queue of the key.")
+@filter_option("--queue", default="default", show_default=True, help="The queue of the key.")
 @click.option("--payload", "unmasked", is_flag=True, help="Show payload, headers and result.")
 @output_option("table", "json")
 @tenant_option

@@ -10,6 +10,7 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.kinds import complete_kinds
+from minutehand.cli.once import filter_option
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.scope import print_if_paused
@@ -49,9 +50,9 @@ Name = tuple[str, str | None]
     show_default=True,
     help="Count by queue or kind.",
 )
-@click.option("--queue", help="Only jobs in this queue.")
-@click.option("--kind", shell_complete=complete_kinds, help="Only jobs of this kind.")
-@click.option(
+@filter_option("--queue", help="Only jobs in this queue.")
+@filter_option("--kind", shell_complete=complete_kinds, help="Only jobs of this kind.")
+@filter_option(
     "--since",
     metavar="WHEN",
     help="Count jobs finished since then: how long ago, such as 7d, or a time.  [24h]",

@@ -3,6 +3,7 @@
 import click
 
 from minutehand.cli.actor import actor
+from minutehand.cli.once import filter_option
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import print_message, put_json
 from minutehand.operations import controls
@@ -10,8 +11,8 @@ from minutehand.operations import controls
 
 @click.command()
 @click.argument("group")
-@click.option("--queue", default="default", show_default=True, help="The queue of the group.")
-@click.option("--of-tenant", "tenant", default="", help="The tenant of the group.")
+@filter_option("--queue", default="default", show_default=True, help="The queue of the group.")
+@filter_option("--of-tenant", "tenant", default="", help="The tenant of the group.")
 @output_option("table", "json")
 @connection_options
 def unblock(group: str, queue: str, tenant: str, form: str) -> int:

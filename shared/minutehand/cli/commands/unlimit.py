@@ -6,7 +6,7 @@ import click
 
 from minutehand.cli.actor import actor
 from minutehand.cli.options import open_database
-from minutehand.cli.scope import per_option, put_ended, scope_options
+from minutehand.cli.scope import check_named, per_option, put_ended, scope_options
 from minutehand.operations import controls
 
 
@@ -21,5 +21,6 @@ def unlimit(form: str, **scope: Any) -> int:
       minutehand unlimit --kind report
       minutehand unlimit --per group --queue sync
     """
+    check_named(scope, last="--per")
     with open_database() as database:
         return put_ended(controls.unlimit(database, **scope, actor=actor()), "limited", form)

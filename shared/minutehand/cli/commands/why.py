@@ -6,6 +6,7 @@ from datetime import datetime, tzinfo
 import click
 
 from minutehand.cli.ids import full_job_id
+from minutehand.cli.once import filter_option
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import put_json, put_lines, wrapped, wrapped_instructions
 from minutehand.cli.text import safe
@@ -18,8 +19,8 @@ from minutehand.queries.why import why as why_job
 
 @click.command()
 @click.argument("target", metavar="JOB|QUEUE", required=False)
-@click.option("--key", help="Explain the job with this key.")
-@click.option("--queue", default="default", show_default=True, help="The queue of the key.")
+@filter_option("--key", help="Explain the job with this key.")
+@filter_option("--queue", default="default", show_default=True, help="The queue of the key.")
 @tz_option
 @output_option("table", "json")
 @tenant_option

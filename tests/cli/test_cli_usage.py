@@ -1,0 +1,70 @@
+"""Invalid arguments and options: each is a usage error (2), and its message names the option."""
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("cancel --queue mail --queue default", "--queue was given 2 times (mail, default); give it once"),
+        ("ls --key a --key b --key=c", "--key was given 3 times (a, b, c); give it once"),
+        ("pause --kind a --kind a", "--kind was given 2 times (a, a); give it once"),
+    ],
+)
+def test_repeated_filter_is_a_usage_error(invoke, arguments, message):
+    result = invoke(*arguments.split())
+
+    assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
+
+
+def test_filter_given_once_is_used(invoke, lines):
+    for queue in ("mail", "default"):
+        invoke("enqueue", "echo", "--queue", queue)
+
+    assert [job["queue"] for job in lines(invoke("ls", "--queue", "mail", "-o", "json"))] == ["mail"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "enqueue echo --priority 11",
+        "enqueue echo --queue a/b",
+        "retry --state dead --rate 0",
+        "limit 1 --queue a/b",
+    ],
+)
+def test_argument_that_breaks_a_rule_is_a_usage_error(invoke, arguments):
+    assert invoke(*arguments.split()).exit_code == 2
+
+
+def test_cron_expression_of_three_fields_is_a_usage_error(invoke):
+    assert invoke("schedules", "preview", "* * *").exit_code == 2
+
+
+def test_rule_about_what_is_stored_is_a_refusal(invoke):
+    missing = "019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10"
+
+    assert invoke("enqueue", "echo", "--batch", missing).exit_code == 1
+    assert invoke("enqueue", "echo", "--after", missing).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("pause", "expected --queue, --kind, --key, --group, --of-tenant or --all, got none"),
+        ("resume --all --queue mail", "expected --all or other options such as --queue, got both"),
+        ("limit 1", "expected --queue, --kind, --key, --group, --of-tenant or --per, got none"),
+        ("limit --queue mail", "expected JOBS, --rate, --in-order or --break-after, got none"),
+        ("limit 1 --queue mail --burst 3", "--burst requires --rate"),
+        ("limit 1 --queue mail --on-dead block", "--on-dead requires --in-order"),
+        ("limit 1 --queue mail --break-for 1m", "--break-for requires --break-after"),
+        ("limit 1 --per tenant --of-tenant a", "--per tenant must not be combined with --of-tenant"),
+        ("limit --queue mail --in-order", "--in-order requires --group or --per group"),
+        ("limit --per group --key a --break-after 3", "--break-after requires --group or --per group"),
+        ("unlimit", "expected --queue, --kind, --key, --group, --of-tenant or --per, got none"),
+    ],
+)
+def test_scope_and_limit_are_refused_in_terms_of_options(invoke, arguments, message):
+    result = invoke(*arguments.split())
+
+    assert (result.exit_code, message in result.stderr) == (2, True), result.stderr

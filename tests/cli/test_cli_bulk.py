@@ -49,6 +49,17 @@ def test_json_reports_every_line(run, direct_database):
     }
 
 
+def test_fault_of_a_line_names_the_field_and_what_it_received(invoke, tmp_path):
+    (tmp_path / "jobs.ndjson").write_text(
+        '{"kind": "echo", "delay": "-5m"}\n{"kind": "echo", "priority": 12}\n{"kind": "echo", "run_at": "soon"}\n'
+    )
+    result = invoke("enqueue", "--file", str(tmp_path / "jobs.ndjson"))
+
+    assert "line 1: delay: '-5m' is not a duration; " in result.stderr
+    assert "line 2: priority must be an integer from 0 to 9, got 12\n" in result.stderr
+    assert "line 3: run_at: 'soon' is not a time; " in result.stderr
+
+
 def test_ids_of_enqueued_jobs_can_be_piped(run, direct_database):
     made = run(
         "enqueue", "--file", "-", "-o", "ids", url=direct_database.url, stdin=b'{"kind": "echo"}\n' * 3

@@ -6,6 +6,7 @@ import click
 
 from minutehand.cli.values import option_time, read_duration
 from minutehand.database import Database
+from minutehand.model.calendar import END
 from minutehand.queries.jobs import clock
 
 
@@ -26,9 +27,17 @@ def time_of(database: Database, text: str, tz: str | None, hint: str) -> datetim
 def later(database: Database, delay: timedelta, hint: str) -> datetime:
     """Return the time after a delay from now, by the database's clock."""
     try:
-        return clock(database) + delay
+        moment = clock(database) + delay
     except OverflowError:
-        raise click.BadParameter("the time must not be after the year 9999", param_hint=hint) from None
+        raise too_late(hint) from None
+    if moment >= END:
+        raise too_late(hint)
+    return moment
+
+
+def too_late(hint: str) -> click.BadParameter:
+    """Return the usage error of a delay that leaves the calendar."""
+    return click.BadParameter("the time must not be after the year 9999", param_hint=hint)
 
 
 def _ago(now: datetime, age: timedelta, hint: str) -> datetime:

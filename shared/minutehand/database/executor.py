@@ -14,6 +14,7 @@ from minutehand.database.after_commit import Call
 from minutehand.database.conflicts import attempts
 from minutehand.database.database import Database
 from minutehand.database.fetching import Record
+from minutehand.errors import InvalidJobError
 
 Result = TypeVar("Result")
 
@@ -68,7 +69,11 @@ class Executor(ABC):
 
     async def run(self, name: str, /, **parameters: object) -> list[Record]:
         """Run a named statement and return its rows as dictionaries."""
-        return await self.retry_on_conflict(lambda: self.execute(name, parameters))
+        try:
+            return await self.retry_on_conflict(lambda: self.execute(name, parameters))
+        except InvalidJobError as error:
+            _add_received(error, parameters)
+            raise
 
     async def retry_on_conflict(self, work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
         """Run the work of one transaction, and repeat it after a serialization failure."""
@@ -76,6 +81,13 @@ class Executor(ABC):
             with attempt:
                 return await work()
         raise AssertionError("the last attempt returns or raises")
+
+
+def _add_received(error: InvalidJobError, parameters: Record) -> None:
+    # Imported here, because it is needed for errors only.
+    from minutehand.model.received import add_received
+
+    add_received(error, parameters)
 
 
 class ExecutorSource(ABC):
@@ -119,7 +131,11 @@ class BlockingExecutor(Executor):
 
     async def run(self, name: str, /, **parameters: object) -> list[Record]:
         """Run a named statement and return its rows as dictionaries."""
-        return self.database.run(name, **parameters)
+        try:
+            return self.database.run(name, **parameters)
+        except InvalidJobError as error:
+            _add_received(error, parameters)
+            raise
 
     async def copy(self, name: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Send rows with a named COPY statement."""

@@ -53,6 +53,7 @@ async def _enqueue_chunk(
         return await _write(executor, jobs, first, on_conflict)
     except (InvalidJobError, KeyTakenError) as error:
         if len(jobs) == 1:
+            _add_received(error, jobs[0])
             return [Rejected(error, first)]
     middle = len(jobs) // 2
     halves = (jobs[:middle], first), (jobs[middle:], first + middle)
@@ -61,6 +62,15 @@ async def _enqueue_chunk(
         for half, start in halves
         for result in await _enqueue_chunk(executor, half, start, on_conflict)
     ]
+
+
+def _add_received(error: Exception, job: Job) -> None:
+    """COPY fails without the value that the database rejected; `Executor.run` does this for statements."""
+    if isinstance(error, InvalidJobError) and isinstance(job, NewJob):
+        # Imported here, because it is needed for errors only.
+        from minutehand.model.received import add_received
+
+        add_received(error, vars(job))
 
 
 async def _write(

@@ -56,7 +56,9 @@ def typed(value: Any, kind: type, rule: str, message: str | None = None) -> Any:
     if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
         raise InvalidJobError(rule, f"{message or sentence(rule)}, got {type(value).__name__}")
     if isinstance(value, int) and not -(2**31) <= value < 2**31:
-        raise InvalidJobError(rule, sentence(rule))
+        raise InvalidJobError(
+            rule, f"{sentence(rule)}, got {value if abs(value) < 10**20 else 'a longer one'}"
+        )
     return value
 
 
@@ -73,5 +75,5 @@ def _duration(value: Any, name: str, rule: str) -> Any:
 
 def _flag(value: Any, rule: str) -> Any:
     if not isinstance(value, bool):
-        raise InvalidJobError(rule, sentence(rule))
+        raise InvalidJobError(rule, f"{sentence(rule)}, got {type(value).__name__}")
     return value

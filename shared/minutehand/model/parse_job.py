@@ -23,10 +23,18 @@ def new_job(fields: Any, zone: ZoneInfo | None) -> NewJob:
     if fields.get("kind") is None:
         raise ValueError("kind is missing")
     options = {
-        name: _READERS[name](value, zone) if name in _READERS and value is not None else value
+        name: _read(name, value, zone) if name in _READERS and value is not None else value
         for name, value in fields.items()
     }
     return NewJob(**options)
+
+
+def _read(name: str, value: Any, zone: ZoneInfo | None) -> Any:
+    try:
+        return _READERS[name](value, zone)
+    except ValueError as error:
+        fault = str(error)
+        raise ValueError(fault if fault.startswith(name) else f"{name}: {fault}") from None
 
 
 def read_cells(header: list[str], cells: list[str]) -> dict[str, Any]:

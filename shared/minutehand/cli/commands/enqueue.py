@@ -14,6 +14,7 @@ from minutehand.cli.kinds import check_against_project, complete_kinds, warn_of_
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import put_json
 from minutehand.cli.retry_options import retry_of, retry_options
+from minutehand.cli.times import too_late
 from minutehand.cli.values import (
     batch_id,
     duration,
@@ -25,6 +26,7 @@ from minutehand.cli.values import (
 )
 from minutehand.cli.values import zone as zone_of
 from minutehand.enqueue import enqueue as enqueue_one
+from minutehand.errors import InvalidJobError
 from minutehand.model.enqueued import Enqueued
 from minutehand.queries.jobs import clock
 
@@ -144,6 +146,10 @@ def _enqueue_one(
 ) -> None:
     if at is not None and delay is not None:
         raise click.UsageError("expected --at or --in, got both")
+    if options["zone"] is not None and options["every"] is None:
+        raise click.UsageError("--zone requires --every; for the zone of --at, use --tz")
+    # Also without --at, so that a misspelled zone is never ignored.
+    zone_of(tz)
     options |= {
         "run_at": None if at is None else option_time(at, tz, "--at"),
         "delay": delay,
@@ -155,7 +161,12 @@ def _enqueue_one(
     with open_database() as database:
         options["after"] = [full_job_id(database, each) for each in after] or None
         options["batch"] = None if batch is None else full_batch_id(database, batch)
-        enqueued = enqueue_one(kind, value, **options, connection=database)
+        try:
+            enqueued = enqueue_one(kind, value, **options, connection=database)
+        except InvalidJobError as error:
+            if delay is not None and error.rule in ("time_is_finite", "number_is_in_range"):
+                raise too_late("--in") from None
+            raise
         if form == "table":
             now = clock(database)
             due = text.ago(enqueued.visible, now) if enqueued.visible > now else "now"

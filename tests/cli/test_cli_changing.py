@@ -144,7 +144,7 @@ def test_reschedule_takes_a_time_or_a_delay(invoke, lines, job):
         (["delete", "--finished-until", "1d", "--state", "due"], "--state"),
         (["delete", "--finished-until", "1d", "--key", "k"], "--key"),
         (["delete", "--finished-until", "1d", "--all"], "expected --all or --finished-until, got both"),
-        (["delete", "--finished-until", "yesterday"], "is not a time"),
+        (["delete", "--finished-until", "yesterday"], "is neither a time"),
         (["delete", "--all"], "requires --queue"),
         (
             ["delete", "--all", "--queue", "mail", "--kind", "echo"],

@@ -58,7 +58,7 @@ def test_list_is_filtered_by_time_and_version(invoke, sql):
     assert ids(invoke("ls", "--version", "7", "-o", "ids")) == [done]
     assert ids(invoke("ls", "--since", "1h", "-o", "ids")) == [live, done]
     assert ids(invoke("ls", "--until", "2020-01-01", "--tz", "UTC", "-o", "ids")) == []
-    assert "is not a time" in invoke("ls", "--since", "yesterday").stderr
+    assert "is neither a time nor how long ago" in invoke("ls", "--since", "yesterday").stderr
 
 
 def test_job_is_shown_by_key_with_its_attempts(invoke, lines, sql):

@@ -61,6 +61,8 @@ def test_rule_about_what_is_stored_is_a_refusal(invoke):
         ("limit 1 --per tenant --of-tenant a", "--per tenant must not be combined with --of-tenant"),
         ("limit --queue mail --in-order", "--in-order requires --group or --per group"),
         ("limit --per group --key a --break-after 3", "--break-after requires --group or --per group"),
+        ("limit abc --queue mail", "must be an integer from 0, got 'abc'"),
+        ("limit --queue mail --rate 5/y", "--rate: must be N/PERIOD, such as 100/1m or 5/s, got '5/y'"),
         ("unlimit", "expected --queue, --kind, --key, --group, --of-tenant or --per, got none"),
     ],
 )
@@ -68,3 +70,61 @@ def test_scope_and_limit_are_refused_in_terms_of_options(invoke, arguments, mess
     result = invoke(*arguments.split())
 
     assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            "ls --since yesterday",
+            "--since: 'yesterday' is neither a time nor how long ago; write 7d, 2h30m, or",
+        ),
+        ("ls --since 2030-03-01T08:00", "has no offset"),
+        ("retention --done foo", "must be a duration, such as 24h or 30d, or forever, got 'foo'"),
+    ],
+)
+def test_unreadable_time_is_refused_with_what_is_allowed(invoke, arguments, message):
+    result = invoke(*arguments.split())
+
+    assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            "retry --state done",
+            "only dead, expired and cancelled jobs can be retried; to run finished jobs again, use replay",
+        ),
+        ("promote --state running", "only scheduled, due, offered and retrying jobs can be promoted"),
+        ("edit --queue default --priority 12 --dry-run", "priority must be an integer from 0 to 9, got 12"),
+        ("edit --queue default --timeout 2d --dry-run", "timeout must be a duration above zero"),
+        ("edit --queue default --on-dead 9 --dry-run", "on_dead must be a kind"),
+    ],
+)
+def test_impossible_change_is_refused_before_confirmation(invoke, arguments, message):
+    for _ in range(2):
+        invoke("enqueue", "echo")
+    result = invoke(*arguments.split())
+
+    assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
+
+
+@pytest.mark.parametrize("command", ["show", "why"])
+def test_missing_key_names_the_only_queue_that_has_it(invoke, command):
+    invoke("enqueue", "echo", "--key", "welcome/x", "--queue", "mail")
+    missing = "queue default has no job with the key 'welcome/x'; name its queue with --queue"
+    found = invoke(command, "--key", "welcome/x")
+    invoke("enqueue", "echo", "--key", "welcome/x", "--queue", "sms")
+    several = invoke(command, "--key", "welcome/x")
+
+    assert (found.exit_code, found.stderr) == (1, f"error: {missing} (mail has one)\n")
+    assert several.stderr == f"error: {missing}\n"
+
+
+def test_time_in_the_past_is_named_as_the_reason_for_now(invoke):
+    past = invoke("enqueue", "echo", "--at", "2020-03-01T08:00Z").stdout
+
+    assert ", due now, because 2020-03-01 " in past
+    assert past.endswith(" is in the past\n")
+    assert invoke("enqueue", "echo").stdout.endswith(", due now\n")

@@ -8,7 +8,7 @@ from typing import Any
 
 import botocore.client
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, NoRegionError
 from click.testing import CliRunner
 
 from minutehand.cli.app import cli
@@ -108,6 +108,17 @@ def test_unreadable_layer_is_accepted(findings: Findings, monkeypatch: pytest.Mo
     monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", refuse)
 
     assert complaints(findings()) == set()
+
+
+def test_missing_region_is_a_setting_to_set(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_region(*_arguments: Any, **_options: Any) -> Any:
+        raise NoRegionError
+
+    monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", without_region)
+    ended = CliRunner().invoke(cli, ["doctor", "--stack", "shop"])
+
+    assert ended.exit_code == 2
+    assert ended.stderr == "error: AWS_REGION is not set; set it to a region, such as eu-west-1\n"
 
 
 def test_missing_permission_is_an_error(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,8 +152,8 @@ CASES = [
         "A worker was invited 1 min ago and has not claimed it yet: Lambda throttles",
         "log",
     ),
-    Case(done, "finished", "It ended as done "),
-    Case(dead, "finished", "after 1 attempt: ValueError: no such user.", "minutehand retry "),
+    Case(done, "finished", "It finished successfully "),
+    Case(dead, "finished", " ago, after 1 attempt: ValueError: no such user.", "minutehand retry "),
     Case(paused, "paused", "It is paused: queue default by ada since ", "minutehand resume --queue default"),
     Case(silent, "silent_dispatcher", "has not ticked since 2026-01-31 07:00:00 UTC", "minutehand doctor"),
     Case(

@@ -107,10 +107,10 @@ def test_choice_rejects_other_words() -> None:
     tls = SETTINGS["MINUTEHAND_DATABASE_TLS"]
 
     assert tls.read({tls.name: "verify"}) == "verify"
-    with pytest.raises(
-        ConfigurationError, match=r"^MINUTEHAND_DATABASE_TLS must be 'verify', got 'require'$"
-    ):
+    with pytest.raises(ConfigurationError, match=r"^MINUTEHAND_DATABASE_TLS must be verify, got 'require'$"):
         tls.read({tls.name: "require"})
+    with pytest.raises(ConfigurationError, match=r"must be minute, prompt or sleep, got 'fast'$"):
+        SETTINGS["MINUTEHAND_MODE"].read({"MINUTEHAND_MODE": "fast"})
 
 
 def test_list_is_split_at_commas() -> None:

@@ -7,7 +7,13 @@ from typing import Any, TypeVar
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    NoRegionError,
+    ReadTimeoutError,
+)
 
 from minutehand.doctor.stack import Function, Layer, Reach, Schedule, Stack, bare
 from minutehand.errors import ConfigurationError, MinutehandError
@@ -32,6 +38,8 @@ def inspect_stack(stack: str, names: dict[str, str]) -> Stack:
     named = {part: names.get(part) or f"{stack}-{part}" for part in ("dispatcher", "worker", "api")}
     try:
         return _read(stack, named)
+    except NoRegionError:
+        raise ConfigurationError("AWS_REGION is not set; set it to a region, such as eu-west-1") from None
     except (ClientError, BotoCoreError) as error:
         raise InspectionError(f"reading from AWS failed: {error}") from error
 

@@ -1,8 +1,8 @@
 """Run a change: select jobs, confirm, change them in chunks, and report the outcome of each."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from typing import TypeVar
@@ -33,6 +33,7 @@ class Action:
     """A change: its past participle, the states in which it is possible, and the function that makes it.
 
     `find` returns the jobs that filters select; `default` are the states without `--state`, if not all possible ones.
+    `instead` says what to do with jobs in other states, and `check` raises an error if the change itself is invalid.
     """
 
     done: str
@@ -40,6 +41,8 @@ class Action:
     act: Callable[[Database, Sequence[UUID]], list[Change]]
     find: Find = find_by_filters
     default: tuple[str, ...] = ()
+    instead: Mapping[str, str] = field(default_factory=dict)
+    check: Callable[[Database], None] | None = None
 
 
 class Report(Counter[str]):
@@ -98,7 +101,10 @@ def change_jobs(action: Action, selection: Selection) -> int:
             "expected ids or a filter, got neither; pass ids, pipe them in with `-`, or use "
             "--queue, --kind, --key, --group or --state"
         )
+    _check_states(action, selection)
     with open_database() as database:
+        if action.check is not None:
+            action.check(database)
         if selection.filtered:
             found = action.find(database, selection, action.default or action.possible)
             if not found:
@@ -113,6 +119,17 @@ def change_jobs(action: Action, selection: Selection) -> int:
             for change in action.act(database, chunk):
                 report.put(change)
     return report.conclude()
+
+
+def _check_states(action: Action, selection: Selection) -> None:
+    """Refuse states that the change would refuse for every job, before anybody is asked to confirm it."""
+    for state in selection.states:
+        if state not in action.possible:
+            *others, last = action.possible
+            raise click.UsageError(
+                f"--state {state}: only {', '.join(others)} and {last} jobs can be {action.done}"
+                f"{action.instead.get(state, '')}"
+            )
 
 
 def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

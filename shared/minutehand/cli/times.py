@@ -20,6 +20,7 @@ def time_of(database: Database, text: str, tz: str | None, hint: str) -> datetim
     try:
         age = read_duration(text)
     except ValueError:
+        _check_form(text, hint)
         return option_time(text, tz, hint)
     return _ago(clock(database), age, hint)
 
@@ -38,6 +39,17 @@ def later(database: Database, delay: timedelta, hint: str) -> datetime:
 def too_late(hint: str) -> click.BadParameter:
     """Return the usage error of a delay that leaves the calendar."""
     return click.BadParameter("the time must not be after the year 9999", param_hint=hint)
+
+
+def _check_form(text: str, hint: str) -> None:
+    try:
+        datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is neither a time nor how long ago; write 7d, 2h30m, or ISO 8601, "
+            "such as 2030-03-01T08:00:00+01:00",
+            param_hint=hint,
+        ) from None
 
 
 def _ago(now: datetime, age: timedelta, hint: str) -> datetime:

@@ -28,7 +28,7 @@ def read_time(text: str, zone: ZoneInfo | None = None) -> datetime:
         read = datetime.fromisoformat(text.strip())
     except ValueError:
         raise ValueError(
-            f"{text!r} is not a time; write ISO 8601, such as 2026-03-01T08:00:00+01:00"
+            f"{text!r} is not a time; write ISO 8601, such as 2030-03-01T08:00:00+01:00"
         ) from None
     if read.utcoffset() is not None:
         return read

@@ -72,6 +72,14 @@ async def edit(
     return [each for part in parts for each in part]
 
 
+@sync_or_async
+async def check_edits(executor: Executor, **edits: Any) -> None:
+    """Raise InvalidJobError for values that `edit` would refuse; change nothing."""
+    values = _parameters(edits)
+    del values["fields"]
+    await executor.run("check_edits", **values)
+
+
 def _parameters(edits: dict[str, Any]) -> dict[str, Any]:
     checked = parameters(NewJob("edited", **edits), clock=_no_clock)
     if encrypts():

@@ -51,7 +51,7 @@ async def get_by_key(executor: Executor, queue: str, key: str, *, tenant: str = 
     """
     records = await executor.run("get_by_key", queue=queue, key=key, tenant=tenant)
     if not records:
-        raise NotFoundError(f"queue {queue} has no job with this key")
+        raise NotFoundError(f"queue {queue} has no job with the key {key[:80]!r}")
     return Row.from_record(records[0])
 
 

@@ -102,7 +102,8 @@ def choice(*values: str) -> Kind[str]:
             raise ValueError
         return text
 
-    return Kind(" or ".join(values), " or ".join(map(repr, values)), parse)
+    *others, last = values
+    return Kind(" or ".join(values), f"{', '.join(others)} or {last}" if others else last, parse)
 
 
 def json_object(example: str, parse: Callable[[str], Value]) -> Kind[Value]:

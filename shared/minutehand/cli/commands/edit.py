@@ -12,6 +12,7 @@ from minutehand.cli.retry_options import retry_of, retry_options
 from minutehand.cli.selection import Selection, selection_options
 from minutehand.cli.values import duration, job_or_kind, parse_json
 from minutehand.model.new_job import NewJob
+from minutehand.operations.edit import check_edits
 from minutehand.operations.edit import edit as edit_jobs
 
 RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
@@ -75,7 +76,8 @@ def edit(
     if not edits:
         raise click.UsageError("expected at least one option to change, such as --priority 9, got none")
     act = partial(edit_jobs, **edits, actor=actor())
-    return change_jobs(Action("edited", UPCOMING, act), Selection(**options))
+    check = partial(check_edits, **edits)
+    return change_jobs(Action("edited", UPCOMING, act, check=check), Selection(**options))
 
 
 def _json(text: str, hint: str) -> Any:

@@ -1,7 +1,7 @@
 """`minutehand enqueue`: enqueue one job, or the jobs of a file."""
 
 import sys
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import click
@@ -42,7 +42,7 @@ RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
 @click.option("--key", help="Deduplication key: a queue has at most one upcoming job with it.")
 @click.option("--group", help="Group: its jobs run one at a time, unless a limit per group allows more.")
 @click.option(
-    "--at", metavar="TIME", help="ISO 8601 with an offset, such as 2026-03-01T08:00:00+01:00, or with --tz."
+    "--at", metavar="TIME", help="ISO 8601 with an offset, such as 2030-03-01T08:00:00+01:00, or with --tz."
 )
 @click.option("--in", "delay", type=duration, help="Delay from now, such as 90s, 10m, 2h30m or 3d.")
 @tz_option
@@ -111,7 +111,7 @@ def enqueue(
     \b
     Examples:
       minutehand enqueue welcome '{"email": "ada@example.com"}' --in 10m
-      minutehand enqueue report --at 2026-03-01T08:00 --tz Europe/Berlin
+      minutehand enqueue report --at 2030-03-01T08:00 --tz Europe/Berlin
       minutehand enqueue report --key report --every '0 8 * * mon'
       minutehand enqueue index '[47]' --key i --on-conflict merge --debounce 10s
       minutehand enqueue --file jobs.ndjson --rejects rejects.ndjson
@@ -169,10 +169,17 @@ def _enqueue_one(
             raise
         if form == "table":
             now = clock(database)
-            due = text.ago(enqueued.visible, now) if enqueued.visible > now else "now"
-            click.echo(f"{enqueued.outcome} {enqueued.id}, due {due}")
+            click.echo(f"{enqueued.outcome} {enqueued.id}, due {_due(enqueued, options['run_at'], now)}")
         else:
             _put(enqueued, form)
+
+
+def _due(enqueued: Enqueued, run_at: datetime | None, now: datetime) -> str:
+    if enqueued.visible > now:
+        return text.ago(enqueued.visible, now)
+    if run_at is not None and run_at < enqueued.visible:
+        return f"now, because {text.local(run_at)} is in the past"
+    return "now"
 
 
 def _put(enqueued: Enqueued, form: str) -> None:

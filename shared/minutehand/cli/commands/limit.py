@@ -11,7 +11,7 @@ from minutehand.cli.kinds import add_folders
 from minutehand.cli.options import open_database
 from minutehand.cli.output import print_message, put_json
 from minutehand.cli.scope import check_named, per_option, put_control, scope_options
-from minutehand.cli.values import duration
+from minutehand.cli.values import duration, read_duration
 from minutehand.model.control import ON_DEAD
 from minutehand.operations import controls
 from minutehand.operations.declared import install as install_limits
@@ -22,8 +22,15 @@ def _pause(context: click.Context, option: click.Parameter, value: str | None) -
     return None if value is None else duration(value)
 
 
+def _jobs(value: str | int) -> int:
+    text = str(value)
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise click.BadParameter(f"must be an integer from 0, got {value!r}", param_hint="JOBS")
+    return int(text)
+
+
 @click.command()
-@click.argument("jobs", type=click.IntRange(0), required=False)
+@click.argument("jobs", type=_jobs, required=False)
 @click.option("--rate", metavar="N/PERIOD", help="Start at most N jobs in each period, as in 100/1m or 5/s.")
 @click.option(
     "--burst", type=click.IntRange(1), help="Start at most this many of them at the same time.  [N]"
@@ -123,7 +130,11 @@ def _check(jobs: int | None, rate: str | None, options: Mapping[str, Any]) -> No
 def _rate(text: str) -> tuple[int, timedelta]:
     """Return the number of starts and the period of `100/1m`; `5/s` is `5/1s`."""
     count, slash, period = text.partition("/")
-    if not (slash and count.isascii() and count.isdigit() and len(count) < 8):
-        raise click.BadParameter(f"must be N/PERIOD, such as 100/1m, got {text!r}", param_hint="--rate")
-    span: timedelta = duration(period if period[:1].isdigit() else f"1{period}")
-    return int(count), span
+    try:
+        if not (slash and count.isascii() and count.isdigit() and len(count) < 8):
+            raise ValueError
+        return int(count), read_duration(period if period[:1].isdigit() else f"1{period}")
+    except ValueError:
+        raise click.BadParameter(
+            f"must be N/PERIOD, such as 100/1m or 5/s, got {text!r}", param_hint="--rate"
+        ) from None

@@ -20,7 +20,7 @@ from minutehand.operations.change import Change
 
 @click.command()
 @click.option(
-    "--at", metavar="TIME", help="ISO 8601 with an offset, such as 2026-03-01T08:00:00+01:00, or with --tz."
+    "--at", metavar="TIME", help="ISO 8601 with an offset, such as 2030-03-01T08:00:00+01:00, or with --tz."
 )
 @click.option("--in", "delay", type=duration, help="Delay from now, such as 90s, 10m, 2h30m or 3d.")
 @tz_option
@@ -33,7 +33,7 @@ def reschedule(at: str | None, delay: timedelta | None, tz: str | None, **select
     \b
     Examples:
       minutehand reschedule 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10 --in 2h30m
-      minutehand reschedule --kind newsletter --at 2026-03-01T08:00Z --yes
+      minutehand reschedule --kind newsletter --at 2030-03-01T08:00Z --yes
     """
     if (at is None) == (delay is None):
         raise click.UsageError(f"expected --at or --in, got {'both' if at is not None else 'neither'}")

@@ -24,7 +24,12 @@ from minutehand.operations.retention import (
 
 
 def _keep(value: str | timedelta) -> timedelta:
-    return FOREVER if value in ("forever", FOREVER) else duration(value)
+    try:
+        return FOREVER if value in ("forever", FOREVER) else duration(value)
+    except click.BadParameter:
+        raise click.BadParameter(
+            f"must be a duration, such as 24h or 30d, or forever, got {value!r}"
+        ) from None
 
 
 @click.command()

@@ -21,6 +21,8 @@ from minutehand.operations import jobs
 from minutehand.operations.again import step_of
 from minutehand.operations.change import RETRYABLE, Change
 
+INSTEAD = {"done": "; to run finished jobs again, use replay"}
+
 
 @click.command()
 @click.option("--rate", type=float, metavar="PER_MINUTE", help="Make this many jobs due per minute.")
@@ -54,5 +56,7 @@ def retry(
 
     options = {"finished_since": finished_since, "finished_until": finished_until, "limit": limit}
     finished = {name: value for name, value in options.items() if value is not None}
-    action = Action("retried", RETRYABLE, act, find_finished_by_filters, default=("dead", "cancelled"))
+    action = Action(
+        "retried", RETRYABLE, act, find_finished_by_filters, default=("dead", "cancelled"), instead=INSTEAD
+    )
     return change_jobs(action, Selection(**selection, finished=finished))

@@ -10,6 +10,7 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.ids import GivenId, full_job_id
+from minutehand.cli.keys import by_key
 from minutehand.cli.once import filter_option
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import put_json, put_lines, wrapped
@@ -46,7 +47,7 @@ def show(id: GivenId | None, key: str | None, queue: str, unmasked: bool, form: 
     \b
     Examples:
       minutehand show 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10
-      minutehand show --key welcome/ada
+      minutehand show --key welcome/ada --queue mail
       minutehand show 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10 --payload -o json
     """
     with open_database() as database:
@@ -69,7 +70,7 @@ def _fitted(line: str) -> list[str]:
 
 def _find(database: Database, given: GivenId | None, queue: str, key: str | None) -> Row:
     if key is not None and given is None:
-        return get_by_key(database, queue, key)
+        return by_key(database, queue, key, lambda: get_by_key(database, queue, key))
     if given is not None and key is None:
         return get(database, full_job_id(database, given))
     raise click.UsageError(f"expected ID or --key, got {'both' if key is not None else 'neither'}")

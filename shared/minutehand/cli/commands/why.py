@@ -6,6 +6,7 @@ from datetime import datetime, tzinfo
 import click
 
 from minutehand.cli.ids import full_job_id
+from minutehand.cli.keys import by_key
 from minutehand.cli.once import filter_option
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import put_json, put_lines, wrapped, wrapped_instructions
@@ -34,7 +35,7 @@ def why(target: str | None, key: str | None, queue: str, tz: str | None, form: s
     \b
     Examples:
       minutehand why 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10
-      minutehand why --key welcome/ada
+      minutehand why --key welcome/ada --queue mail
       minutehand why mail
       minutehand why
     """
@@ -58,7 +59,7 @@ def _answer(database: Database, target: str | None, key: str | None, queue: str,
         case None, None:
             return why_latest(database, zone=times)
         case None, str():
-            return why_key(database, queue, key, zone=times)
+            return by_key(database, queue, key, lambda: why_key(database, queue, key, zone=times))
         case str(), None:
             return _answer_for(database, target, times)
     raise click.UsageError("expected a job's ID, the name of a queue, or --key, got two of them")

@@ -11,6 +11,12 @@ from minutehand.queries.why.evidence import Answer, Evidence, Found
 from minutehand.queries.why.words import attempts, time_in, zone_of
 
 SLOW_OFFER = timedelta(seconds=30)
+OUTCOMES = {
+    "done": "finished successfully",
+    "dead": "died",
+    "expired": "expired",
+    "cancelled": "was cancelled",
+}
 
 
 def answer(known: Evidence, zone: tzinfo | None = None) -> Answer:
@@ -48,9 +54,8 @@ def _finished(known: Evidence) -> Found:
     row = known.row
     ended = row.deleted or known.now
     cause = f": {_clause(row.error)}" if row.error else ""
-    sentence = (
-        f"It ended as {row.state} {span(known.now - ended)} ago, after {attempts(row.attempts)}{cause}."
-    )
+    outcome = OUTCOMES.get(row.state, f"ended as {row.state}")
+    sentence = f"It {outcome} {span(known.now - ended)} ago, after {attempts(row.attempts)}{cause}."
     again = f"minutehand retry {row.id}" if row.state != "done" else ""
     return "finished", sentence, again, {"finished": ended}
 

@@ -128,3 +128,11 @@ def test_time_in_the_past_is_named_as_the_reason_for_now(invoke):
     assert ", due now, because 2020-03-01 " in past
     assert past.endswith(" is in the past\n")
     assert invoke("enqueue", "echo").stdout.endswith(", due now\n")
+
+
+@pytest.mark.parametrize("command", ["ls", "pause --queue mail", "reschedule --in 1h --queue mail", "why"])
+def test_unknown_zone_is_refused_without_a_time(invoke, command):
+    result = invoke(*command.split(), "--tz", "Mars")
+
+    assert result.exit_code == 2
+    assert "--tz: must be an IANA time zone such as Europe/Berlin, got 'Mars'" in result.stderr

@@ -114,8 +114,21 @@ def filter_options(states: tuple[str, ...]) -> Callable[[Decorated], Decorated]:
 def tz_option(command: Decorated) -> Decorated:
     """Add `--tz`, without which a time must have an offset."""
     return click.option(
-        "--tz", metavar="ZONE", help="Time zone of times without an offset, such as Europe/Berlin."
+        "--tz",
+        metavar="ZONE",
+        callback=_checked_zone,
+        help="Time zone of times without an offset, such as Europe/Berlin.",
     )(command)
+
+
+def _checked_zone(_ctx: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    """Return the name of a zone; raise a usage error for an unknown one, even if no time needs it."""
+    if name is not None:
+        # Imported here, so that `--help` stays fast.
+        from minutehand.cli.values import zone
+
+        zone(name)
+    return name
 
 
 def given_url() -> str | None:

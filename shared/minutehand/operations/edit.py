@@ -73,8 +73,8 @@ async def edit(
 
 
 @sync_or_async
-async def check_edits(executor: Executor, **edits: Any) -> None:
-    """Raise InvalidJobError for values that `edit` would refuse; change nothing."""
+async def check_edits(executor: Executor, /, **edits: Any) -> None:
+    """Raise InvalidJobError for values that `edit` would refuse, except a payload that is too large; change nothing."""
     values = _parameters(edits)
     del values["fields"]
     await executor.run("check_edits", **values)

@@ -10,7 +10,8 @@ OPERATORS = ("operator", "tenant")
 EVERY_ROLE = """
     as_tenant clock close_batch copy_incoming enqueue enqueue_alike enqueue_incoming enqueue_plain examine_disk
     examine_process examine_roles examine_server examine_snapshots health leave_tenant lock_installation
-    migration_files migration_known migration_status open_batch callbacks_of has_other_writers store_events offer_now
+    check_edits migration_files migration_known migration_status open_batch callbacks_of has_other_writers store_events
+    offer_now
     withdraw_now why_clock history_scope limit_time may_change
 """
 WORKER = """

@@ -148,8 +148,6 @@ def _enqueue_one(
         raise click.UsageError("expected --at or --in, got both")
     if options["zone"] is not None and options["every"] is None:
         raise click.UsageError("--zone requires --every; for the zone of --at, use --tz")
-    # Also without --at, so that a misspelled zone is never ignored.
-    zone_of(tz)
     options |= {
         "run_at": None if at is None else option_time(at, tz, "--at"),
         "delay": delay,

@@ -58,7 +58,7 @@ def test_ids_are_read_from_a_pipe_for_a_dash(invoke, lines, job):
 
 
 @pytest.mark.parametrize("command", ["cancel", "retry", "delete", "promote", "replay", "wait"])
-def test_a_pipe_without_a_dash_is_a_usage_error(invoke, lines, job, command):
+def test_pipe_without_a_dash_is_a_usage_error(invoke, lines, job, command):
     first = job()
     result = invoke(command, stdin=f"{first}\n")
 

@@ -96,6 +96,8 @@ def test_unreadable_time_is_refused_with_what_is_allowed(invoke, arguments, mess
             "retry --state done",
             "only dead, expired and cancelled jobs can be retried; to run finished jobs again, use replay",
         ),
+        ("cancel --state running", "can be cancelled; to ask running jobs to stop, use --running"),
+        ("delete --state done", "can be deleted; to delete finished jobs, use --finished-until"),
         ("promote --state running", "only scheduled, due, offered and retrying jobs can be promoted"),
         ("edit --queue default --priority 12 --dry-run", "priority must be an integer from 0 to 9, got 12"),
         ("edit --queue default --timeout 2d --dry-run", "timeout must be a duration above zero"),

@@ -6,6 +6,7 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.ids import GivenId, full_job_id
+from minutehand.cli.once import filter_option
 from minutehand.cli.options import (
     connection_options,
     limit_option,
@@ -20,9 +21,9 @@ from minutehand.operations.audit import Entry, list_audit
 
 
 @click.command()
-@click.option("--job", type=job_id, help="Only changes to this job.")
-@click.option("--actor", help="Only changes by this actor.")
-@click.option("--verb", help="Only this change: cancel, pause, edit ...")
+@filter_option("--job", type=job_id, help="Only changes to this job.")
+@filter_option("--actor", help="Only changes by this actor.")
+@filter_option("--verb", help="Only this change: cancel, pause, edit ...")
 @limit_option("entries", 50)
 @click.option("--before", type=full_id, metavar="ENTRY_ID", help="Continue after the last entry of a page.")
 @output_option("table", "json")

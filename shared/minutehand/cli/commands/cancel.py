@@ -10,6 +10,8 @@ from minutehand.cli.change_jobs import UPCOMING, Action, change_jobs
 from minutehand.cli.selection import Selection, selection_options
 from minutehand.operations import jobs
 
+INSTEAD = {"running": "; to ask running jobs to stop, use --running"}
+
 
 @click.command()
 @click.option("--reason", default="on request", show_default=True, help="Reason, shown in the job's history.")
@@ -27,4 +29,4 @@ def cancel(reason: str, running: bool, **selection: Any) -> int:
     """
     possible = (*UPCOMING, "running") if running else UPCOMING
     act = partial(jobs.cancel, reason=reason, running=running, actor=actor())
-    return change_jobs(Action("cancelled", possible, act), Selection(**selection))
+    return change_jobs(Action("cancelled", possible, act, instead=INSTEAD), Selection(**selection))

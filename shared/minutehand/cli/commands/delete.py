@@ -19,6 +19,8 @@ from minutehand.cli.times import time_of
 from minutehand.model.row import FINISHED
 from minutehand.operations import deletion
 
+INSTEAD = dict.fromkeys(FINISHED, "; to delete finished jobs, use --finished-until")
+
 
 @click.command()
 @click.option("--all", "everything", is_flag=True, help="Delete all upcoming jobs of --queue in bulk.")
@@ -50,7 +52,7 @@ def delete(everything: bool, finished_until: str | None, tz: str | None, **optio
     if finished_until is not None:
         return _delete_finished(selection, finished_until, tz)
     act = partial(deletion.delete, actor=actor())
-    return change_jobs(Action("deleted", UPCOMING, act), selection)
+    return change_jobs(Action("deleted", UPCOMING, act, instead=INSTEAD), selection)
 
 
 def _delete_upcoming(selection: Selection) -> int:

@@ -43,7 +43,7 @@ LIMIT = 1000
 )
 @filter_option("--queue", help="Only events in this queue.")
 @filter_option("--kind", shell_complete=complete_kinds, help="Only events of this kind.")
-@click.option("--job", type=job_id, help="Only events of this job.")
+@filter_option("--job", type=job_id, help="Only events of this job.")
 @limit_option("events", 50)
 @click.option("--follow", is_flag=True, help="Show new events until Ctrl-C.")
 @output_option("table", "json")

@@ -9,6 +9,7 @@ import click
 from minutehand import schedules as library
 from minutehand.cli import text
 from minutehand.cli.facts import schedule_facts
+from minutehand.cli.once import filter_option
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.paging import all_pages
@@ -27,7 +28,7 @@ HEADERS: list[str | Column] = [
 
 
 @click.command()
-@click.option("--source", help="Only schedules installed from this source.")
+@filter_option("--source", help="Only schedules installed from this source.")
 @output_option("table", "json", "names")
 @tenant_option
 @connection_options

@@ -23,6 +23,31 @@ def test_given_modules_take_precedence(shop: Path) -> None:
     assert read_configuration(shop, ["other"]).handlers == ("other",)
 
 
+def test_schedules_and_hooks_are_read_from_the_template(tmp_path: Path) -> None:
+    (tmp_path / "template.yaml").write_text(
+        "      Parameters:\n        DeclaredSchedules: shop.schedules:SCHEDULES\n        Hooks: shop.hooks,shop.audit\n"
+    )
+
+    found = read_configuration(tmp_path)
+
+    assert (found.schedules, found.hooks) == ("shop.schedules:SCHEDULES", ("shop.hooks", "shop.audit"))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("DeclaredSchedules: shop.schedules", "must be a module and a name"),
+        ("DeclaredSchedules: a:B,c:D", "must be a module and a name"),
+        ("Hooks: shop:hooks", "Hooks must be modules"),
+    ],
+)
+def test_invalid_parameters_of_the_template_are_rejected(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "template.yaml").write_text(f"  {line}\n")
+
+    with pytest.raises(ProjectError, match=message):
+        read_configuration(tmp_path)
+
+
 def test_folder_without_files_has_no_configuration(tmp_path: Path) -> None:
     assert read_configuration(tmp_path) == Configuration()
 

@@ -1,6 +1,5 @@
 """`minutehand dev`: run Postgres, the API, the dispatcher and workers on the loopback, until Ctrl-C."""
 
-import os
 import secrets
 import signal
 from collections.abc import Iterator
@@ -24,24 +23,15 @@ from minutehand.local.reload import Application, Reload, serve
 from minutehand.local.seed import has_seed, seed_jobs
 from minutehand.local.show import Show
 from minutehand.local.stored import StoredJobs
+from minutehand.local.variables import variables
 from minutehand.model.encoding import to_base64
 from minutehand.model.row import FINISHED, STATES
 from minutehand.project.configuration import read_configuration
 from minutehand.queries.jobs import list_jobs
 from minutehand.schema.migrate import migrate
-from minutehand.settings.table import (
-    CAPACITY,
-    CHUNK,
-    HANDLERS,
-    HTTP_ALLOW,
-    HTTP_SECRETS,
-    MIDDLEWARE,
-    MODE,
-    OFFER_TTL,
-)
+from minutehand.settings.table import HTTP_SECRETS, MODE
 
 WATCH_SECONDS = 0.3
-AWS = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 UNFINISHED = [state for state in STATES if state not in FINISHED]
 DISPATCHER_SECONDS, WORKER_SECONDS = {"minute": 30.0, "prompt": 90.0}, 60.0
 
@@ -129,7 +119,7 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         console.print(f"schema      {'created' if applied else 'up to date'}")
         signing = HTTP_SECRETS.text() or f"whsec_{to_base64(secrets.token_bytes(24))}"
         receiver = stack.enter_context(receive(signing.split(",")[0].strip()))
-        environment = _environment(plan, url, receiver, signing)
+        environment = variables(plan, url, receiver.url, signing)
         check_modules(plan, environment)
         functions: dict[str, Pool] = {}
         endpoint = stack.enter_context(LambdaEndpoint(Pools(functions)))
@@ -159,26 +149,6 @@ def _announce(plan: Plan, console: Console, api: Application, application: Appli
     console.print(f"API         http://127.0.0.1:{plan.port}  (accessible from this machine only)")
     console.print(f"console     http://127.0.0.1:{plan.port}/console")
     console.print(f"ticks       every {plan.every:g} s; on AWS every minute\n")
-
-
-def _environment(plan: Plan, url: str, receiver: Receiver, signing: str) -> dict[str, str]:
-    allowed = receiver.url.removeprefix("http://")
-    return {
-        "DATABASE_URL": url,
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(plan.root), os.environ.get("PYTHONPATH")])),
-        "MINUTEHAND_HANDLERS": ",".join(plan.configuration.handlers) or HANDLERS.text(),
-        "MINUTEHAND_MIDDLEWARE": MIDDLEWARE.text() or plan.configuration.middleware,
-        "MINUTEHAND_LOCAL": "1",
-        "MINUTEHAND_WORKER": "worker",
-        "MINUTEHAND_DISPATCHER": "dispatcher",
-        "MINUTEHAND_OFFER_TTL": OFFER_TTL.text() or "15",
-        # Without a worker, an offer would lapse and reduce the budget of its queue.
-        "MINUTEHAND_CAPACITY": CAPACITY.text() or str(plan.workers * CHUNK.read()),
-        "MINUTEHAND_HTTP_SECRETS": signing,
-        "MINUTEHAND_HTTP_ALLOW": ",".join(filter(None, [HTTP_ALLOW.text(), allowed])),
-        **dict.fromkeys(AWS, "local"),
-        "POWERTOOLS_TRACE_DISABLED": "1",
-    }
 
 
 @contextmanager

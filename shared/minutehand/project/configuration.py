@@ -10,28 +10,32 @@ from typing import Any
 from minutehand.project.errors import ProjectError
 
 # Values of these parameters of the stack in a template.
-PARAMETER = r"^ +{}: *[\"']?([A-Za-z0-9_.,]+)"
+PARAMETER = r"^ +{}: *[\"']?([A-Za-z0-9_.,:]+)"
 MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 APPLICATION = re.compile(rf"{MODULE.pattern}:[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """The modules of the jobs, the team's own ASGI application as `module:name`, and the worker's middleware.
+    """What a project's files say about its code. Each value may be empty.
 
-    Each may be empty.
+    These are the modules of the jobs, the team's own ASGI application as `module:name`, the worker's middleware, the
+    list of schedules as `module:NAME`, and the modules of hooks.
     """
 
     handlers: tuple[str, ...] = ()
     app: str = ""
     middleware: str = ""
+    schedules: str = ""
+    hooks: tuple[str, ...] = ()
 
 
 def read_configuration(root: Path, handlers: Sequence[str] = ()) -> Configuration:
     """Return the configuration of a project; `handlers` take precedence over those of its files.
 
-    They are `handlers`, `app` and `middleware` in the table tool.minutehand of pyproject.toml; else the modules and the
-    middleware are HandlerModules and Middleware in template.yaml. Raises ProjectError if a value is not usable.
+    They are `handlers`, `app` and `middleware` in the table tool.minutehand of pyproject.toml. Otherwise, the modules,
+    the middleware, the schedules and the hooks are HandlerModules, Middleware, DeclaredSchedules and Hooks in
+    template.yaml. Raises ProjectError if a value is not usable.
     """
     table, template = _table(root / "pyproject.toml"), root / "template.yaml"
     modules = tuple(handlers or table.get("handlers") or _parameter(template, "HandlerModules"))
@@ -39,6 +43,8 @@ def read_configuration(root: Path, handlers: Sequence[str] = ()) -> Configuratio
         table.get("app", ""),
         table.get("middleware") or ",".join(_parameter(template, "Middleware")),
     )
+    hooks = tuple(_parameter(template, "Hooks"))
+    schedules = ",".join(_parameter(template, "DeclaredSchedules"))
     for module in modules:
         if not isinstance(module, str) or not MODULE.fullmatch(module):
             raise ProjectError(f"handlers must be modules such as shop.jobs, got {module!r}")
@@ -46,7 +52,14 @@ def read_configuration(root: Path, handlers: Sequence[str] = ()) -> Configuratio
         raise ProjectError(f"app must be a module and a name such as shop.api:app, got {app!r}")
     if middleware and not (isinstance(middleware, str) and MODULE.fullmatch(middleware)):
         raise ProjectError(f"middleware must be a module such as shop.middleware, got {middleware!r}")
-    return Configuration(modules, app, middleware)
+    if schedules and not APPLICATION.fullmatch(schedules):
+        raise ProjectError(
+            f"DeclaredSchedules must be a module and a name such as shop.schedules:SCHEDULES, got {schedules!r}"
+        )
+    for module in hooks:
+        if not MODULE.fullmatch(module):
+            raise ProjectError(f"Hooks must be modules such as shop.hooks, got {module!r}")
+    return Configuration(modules, app, middleware, schedules, hooks)
 
 
 def _table(path: Path) -> dict[str, Any]:

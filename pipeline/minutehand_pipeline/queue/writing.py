@@ -42,7 +42,7 @@ COPY = "copy minutehand.{} ({}) from stdin (format csv)"
 CSV = csv.WriteOptions(include_header=False, quoting_style="needed")
 ENTER = """
 select * from minutehand.enqueue_load(%(load)s, %(run)s, %(attempts)s, %(slices)s, %(befores)s, %(on_conflict)s,
-                                      %(rejected)s, %(starts)s, %(spread)s)
+                                      %(rejected)s, %(expected)s, %(starts)s, %(spread)s)
 """
 
 
@@ -148,7 +148,7 @@ def enter(database: Database, parameters: Mapping[str, Any]) -> None:
 
 
 def load_parameters(copied: Sequence[Copied], terms: Terms) -> dict[str, Any]:
-    """Return the parameters of `enqueue_load`: which attempt of each slice counts, and how many jobs precede it."""
+    """Return the parameters of `enqueue_load`: which attempt of each slice counts, the jobs before it, and the total."""
     counts = sorted((slice, each.attempt, jobs) for each in copied for slice, jobs in each.jobs.items())
     total = sum(jobs for _, _, jobs in counts)
     return {
@@ -157,6 +157,7 @@ def load_parameters(copied: Sequence[Copied], terms: Terms) -> dict[str, Any]:
         "slices": [slice for slice, _, _ in counts],
         "attempts": [attempt for _, attempt, _ in counts],
         "befores": [0, *accumulate(jobs for _, _, jobs in counts)][: len(counts)],
+        "expected": total,
         "starts": terms.start,
         "spread": _spread(terms, total),
     }

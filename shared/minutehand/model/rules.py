@@ -92,6 +92,7 @@ LIMITS = frozenset(
         "facts_fits",
         "job_fits",
         "label_fits",
+        "load_is_complete",
         "max_jobs_fits",
         "payload_fits",
         "reason_fits",

@@ -2415,7 +2415,7 @@ CREATE FUNCTION minutehand.enqueue_incoming(this_load uuid, on_conflict text DEF
     select e.* from items, minutehand.enqueue_all(items.items, enqueue_incoming.on_conflict) e
 $$;
 
-CREATE FUNCTION minutehand.enqueue_load(of_load text, of_run uuid, attempts text[], slices bigint[], befores bigint[], on_conflict text, rejected bigint, starts timestamp with time zone DEFAULT NULL::timestamp with time zone, spread interval DEFAULT NULL::interval) RETURNS TABLE(fresh boolean, load text, run uuid, at timestamp with time zone, actor text, created bigint, replaced bigint, ignored bigint, rejects bigint)
+CREATE FUNCTION minutehand.enqueue_load(of_load text, of_run uuid, attempts text[], slices bigint[], befores bigint[], on_conflict text, rejected bigint, expected bigint, starts timestamp with time zone DEFAULT NULL::timestamp with time zone, spread interval DEFAULT NULL::interval) RETURNS TABLE(fresh boolean, load text, run uuid, at timestamp with time zone, actor text, created bigint, replaced bigint, ignored bigint, rejects bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     SET work_mem TO '128MB'
@@ -2449,6 +2449,10 @@ begin
     end if;
     perform minutehand.check_staged(staged, session_tenant);
     select c.total, c.keyed into total, keyed from minutehand.check_items(staged, attempts, slices) c;
+    if total is distinct from expected then
+        perform minutehand.refuse('load_is_complete', format(
+            'the load has %s staged jobs, expected %s: the server lost them in a restart; run the load again', total, expected));
+    end if;
     if spread is not null then
         width := greatest(extract(epoch from spread) * 1e6, total);
     end if;
@@ -7530,8 +7534,8 @@ GRANT ALL ON FUNCTION minutehand.enqueue_incoming(this_load uuid, on_conflict te
 GRANT ALL ON FUNCTION minutehand.enqueue_incoming(this_load uuid, on_conflict text) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.enqueue_incoming(this_load uuid, on_conflict text) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.enqueue_load(of_load text, of_run uuid, attempts text[], slices bigint[], befores bigint[], on_conflict text, rejected bigint, starts timestamp with time zone, spread interval) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.enqueue_load(of_load text, of_run uuid, attempts text[], slices bigint[], befores bigint[], on_conflict text, rejected bigint, starts timestamp with time zone, spread interval) TO minutehand_operator;
+REVOKE ALL ON FUNCTION minutehand.enqueue_load(of_load text, of_run uuid, attempts text[], slices bigint[], befores bigint[], on_conflict text, rejected bigint, expected bigint, starts timestamp with time zone, spread interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.enqueue_load(of_load text, of_run uuid, attempts text[], slices bigint[], befores bigint[], on_conflict text, rejected bigint, expected bigint, starts timestamp with time zone, spread interval) TO minutehand_operator;
 
 REVOKE ALL ON FUNCTION minutehand.enqueue_plain(as_id uuid, kind text, payload json, queue text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, personal boolean, tenant text, expires interval, on_dead json, batch uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.enqueue_plain(as_id uuid, kind text, payload json, queue text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, personal boolean, tenant text, expires interval, on_dead json, batch uuid) TO minutehand_enqueuer;

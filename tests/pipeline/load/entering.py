@@ -74,13 +74,15 @@ def stage(
         "attempts": attempts,
         "slices": list(range(len(parts))),
         "befores": [slices * number for number in range(len(parts))],
+        "expected": len(items),
     }
 
 
 def enter(connection: psycopg.Connection, staged: dict[str, Any], on_conflict: str) -> tuple[Any, ...]:
     found = connection.execute(
-        "select fresh, created, replaced, ignored from minutehand.enqueue_load(%s, %s, %s, %s, %s, %s, 0)",
-        [*staged.values(), on_conflict],
+        "select fresh, created, replaced, ignored from minutehand.enqueue_load(%(load)s, %(run)s, %(attempts)s,"
+        " %(slices)s, %(befores)s, %(on_conflict)s, 0, %(expected)s)",
+        staged | {"on_conflict": on_conflict},
     )
     return found.fetchone() or ()
 
@@ -106,5 +108,6 @@ def staged_many(connection: psycopg.Connection, jobs: int) -> dict[str, Any]:
         "befores": [1000 * slice for slice in slices],
         "on_conflict": "replace",
         "rejected": 0,
+        "expected": jobs,
         "starts": START,
     }

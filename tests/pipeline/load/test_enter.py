@@ -105,7 +105,7 @@ def test_database_rules_hold_without_the_checks(direct_database: Address) -> Non
 
 STEPS = [
     "begin_load('l', gen_random_uuid())",
-    "enqueue_load('l', gen_random_uuid(), '{}', '{}', '{}', 'replace', 0)",
+    "enqueue_load('l', gen_random_uuid(), '{}', '{}', '{}', 'replace', 0, 0)",
     "end_load(gen_random_uuid())",
 ]
 
@@ -150,7 +150,7 @@ def test_load_is_spread_evenly_and_in_order(direct_database: Address, spread: ti
     with connect(direct_database.admin_url) as connection:
         connection.execute("set timezone to 'Europe/Berlin'")  # where days differ in length
         connection.execute(
-            f"select minutehand.enqueue_load({', '.join(['%s'] * 9)})",
+            f"select minutehand.enqueue_load({', '.join(['%s'] * 10)})",
             [*staged_many(connection, 3001).values(), spread],
         )
         found = connection.execute(

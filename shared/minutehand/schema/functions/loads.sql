@@ -38,10 +38,13 @@ $$;
 -- that has passed, evenly spread over `spread`. If that is less than a microsecond per job, they follow one
 -- microsecond apart, so that no two share a time and the order is kept.
 --
+-- The staging table is unlogged: Postgres empties it when it restarts after a crash. `expected` is the number of jobs that the
+-- tasks have staged. If some are missing, the load fails as a whole.
+--
 -- A test enters the same items here and through put_all, and compares every column.
 create or replace function minutehand.enqueue_load(
     of_load text, of_run uuid, attempts text[], slices bigint[], befores bigint[], on_conflict text, rejected bigint,
-    starts timestamptz default null, spread interval default null
+    expected bigint, starts timestamptz default null, spread interval default null
 ) returns table (fresh boolean, load text, run uuid, at timestamptz, actor text,
                  created bigint, replaced bigint, ignored bigint, rejects bigint)
 language plpgsql volatile security definer
@@ -75,6 +78,10 @@ begin
     end if;
     perform minutehand.check_staged(staged, session_tenant);
     select c.total, c.keyed into total, keyed from minutehand.check_items(staged, attempts, slices) c;
+    if total is distinct from expected then
+        perform minutehand.refuse('load_is_complete', format(
+            'the load has %s staged jobs, expected %s: the server lost them in a restart; run the load again', total, expected));
+    end if;
     if spread is not null then
         width := greatest(extract(epoch from spread) * 1e6, total);
     end if;

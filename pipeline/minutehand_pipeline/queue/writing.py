@@ -148,7 +148,7 @@ def enter(database: Database, parameters: Mapping[str, Any]) -> None:
 
 
 def load_parameters(copied: Sequence[Copied], terms: Terms) -> dict[str, Any]:
-    """Return the parameters of `enqueue_load`: which attempt of each slice counts, the jobs before it, and the total."""
+    """Return the parameters of `enqueue_load`: which attempt of a slice counts, the jobs before it, and the total."""
     counts = sorted((slice, each.attempt, jobs) for each in copied for slice, jobs in each.jobs.items())
     total = sum(jobs for _, _, jobs in counts)
     return {

@@ -2426,6 +2426,7 @@ declare
     moment         timestamptz := clock_timestamp();
     base           timestamptz := greatest(starts, moment);
     session_tenant text := minutehand.current_tenant();
+    loader         name := minutehand.session_role();
     staged         name := minutehand.staged_name(of_run);
     -- Microseconds: a day's length depends on the time zone.
     width          double precision;
@@ -2493,11 +2494,11 @@ begin
             $q$with written as (
                 insert into minutehand.jobs_live as j
                        (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-                        personal, tenant, on_dead)
+                        personal, tenant, on_dead, enqueued_by)
                 -- In the order of put_all, so that concurrent enqueuers do not deadlock.
                 select distinct on (key, queue, tenant)
                        id, queue, kind, key, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
-                       personal, tenant, on_dead
+                       personal, tenant, on_dead, $9
                   from (%s not null) rows_sql
                  order by key, queue, tenant, ordinal %s
                     on conflict (queue, key, tenant) where key is not null and claimed is null %s
@@ -2506,7 +2507,7 @@ begin
             ) select count(*) filter (where inserted), count(*) filter (where not inserted) from written$q$,
             rows_sql, case when on_conflict = 'replace' then 'desc' else '' end,
             case when on_conflict = 'replace' then minutehand.load_conflict_action() else 'do nothing' end)
-           into inserted, updated using attempts, slices, befores, session_tenant, base, moment, width, total;
+           into inserted, updated using attempts, slices, befores, session_tenant, base, moment, width, total, loader;
         if on_conflict = 'raise' and inserted < keyed then
             perform minutehand.refuse('key_is_free',
                 format('%s rows of the load have a key that an upcoming job or an earlier row has', keyed - inserted), '23505');
@@ -3430,7 +3431,8 @@ CREATE FUNCTION minutehand.load_conflict_action() RETURNS text
            priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
            timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
            cancelled = false, cancelling = null, every = null, zone = null, nominal = null, schedule = null,
-           personal = excluded.personal, expires = null, on_dead = excluded.on_dead
+           personal = excluded.personal, expires = null, on_dead = excluded.on_dead,
+           enqueued_by = excluded.enqueued_by
      where j.attempts > 0 or j.cancelling is not null
         or (j.run_at, j.visible, j.kind, j.group, j.payload::text, minutehand.without_trace(j.headers), j.priority, j.max_attempts, j.retry, j.timeout,
             j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires, j.on_dead::text)

@@ -16,7 +16,7 @@ from tests.servers import Database
 DETERMINISTIC = (
     "tenant, queue, kind, key, payload::text, headers::text, retry::text, timeout, priority, max_attempts, personal, "
     "every, zone, nominal is null, schedule, latest, attempts, failed, cancelled, cancelling, error::text, "
-    "ack is null, prior is null, offered is null, claimed is null, deleted, visible = run_at"
+    "ack is null, prior is null, offered is null, claimed is null, deleted, visible = run_at, enqueued_by"
 )
 
 

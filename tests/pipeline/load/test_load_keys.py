@@ -1,0 +1,34 @@
+"""A load that takes over a key counts as the last enqueue of the key, by the login of the load."""
+
+from datetime import timedelta
+
+import pytest
+
+from minutehand import enqueue
+from minutehand.claim import take
+from minutehand.database import Database, connect
+from minutehand.errors import ForbiddenError
+from minutehand.finish import finish
+from minutehand.model.outcome import DONE
+from tests.pipeline.load.entering import enter, stage
+from tests.queue.logins import logins
+from tests.servers import Database as Address
+
+LEASE, GRACE = timedelta(minutes=1), timedelta(seconds=2)
+ITEMS = [("other", '{"loaded": 1}', None, "k", *[None] * 9), ("other", "1", None, None, *[None] * 9)]
+
+
+def test_enqueuer_cannot_merge_into_its_job_that_was_loaded(direct_database: Address) -> None:
+    with logins(direct_database) as login:
+        enqueuer, operator = login("enqueuer"), login("operator")
+        first = enqueue("echo", {"mine": 1}, key="k", delay=timedelta(hours=1), connection=enqueuer)
+        enqueue("echo", {"mine": 2}, key="k", on_conflict="merge", connection=enqueuer)
+
+        with operator.transaction() as connection:
+            assert enter(connection, stage(connection, ITEMS), "replace") == (True, 1, 1, 0)
+
+        with pytest.raises(ForbiddenError):
+            enqueue("echo", {"mine": 3}, key="k", on_conflict="merge", connection=enqueuer)
+    with connect(direct_database.admin_url) as connection:
+        found = connection.execute("select payload from minutehand.jobs where id = %s", [first.id]).fetchall()
+    assert found == [({"loaded": 1},)]

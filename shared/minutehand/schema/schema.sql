@@ -2508,6 +2508,9 @@ begin
             rows_sql, case when on_conflict = 'replace' then 'desc' else '' end,
             case when on_conflict = 'replace' then minutehand.load_conflict_action() else 'do nothing' end)
            into inserted, updated using attempts, slices, befores, session_tenant, base, moment, width, total, loader;
+        if inserted > 0 then
+            perform minutehand.supersede_all_running();
+        end if;
         if on_conflict = 'raise' and inserted < keyed then
             perform minutehand.refuse('key_is_free',
                 format('%s rows of the load have a key that an upcoming job or an earlier row has', keyed - inserted), '23505');
@@ -5383,6 +5386,23 @@ CREATE FUNCTION minutehand.suits("only" jsonb, kind text, timeout interval, leas
                           limit 1), true)
 $$;
 
+CREATE FUNCTION minutehand.supersede_all_running() RETURNS void
+    LANGUAGE sql
+    AS $$
+    insert into minutehand.superseded (job)
+    select r.id
+      from minutehand.jobs_live r
+      join minutehand.jobs_live u on u.queue = r.queue and u.key = r.key and u.tenant = r.tenant and u.claimed is null
+     where r.key is not null and r.claimed is not null
+     union all
+    select r.id
+      from minutehand.jobs_live r
+      join minutehand.jobs_live u on u.queue = r.queue and u.key = r.key and u.tenant = r.tenant and u.claimed is null
+     where r.key is not null and r.claimed is null and r.enqueued < u.enqueued
+       and current_setting('transaction_isolation') <> 'read committed'
+        on conflict do nothing
+$$;
+
 CREATE FUNCTION minutehand.supersede_running(by_job uuid, of_tenant text, in_queue text, with_key text) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -7966,6 +7986,8 @@ REVOKE ALL ON FUNCTION minutehand.streams(lanes minutehand.due_lane[], room inte
 
 REVOKE ALL ON FUNCTION minutehand.suits("only" jsonb, kind text, timeout interval, lease interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.suits("only" jsonb, kind text, timeout interval, lease interval) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.supersede_all_running() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.supersede_running(by_job uuid, of_tenant text, in_queue text, with_key text) FROM PUBLIC;
 

@@ -137,6 +137,9 @@ begin
             rows_sql, case when on_conflict = 'replace' then 'desc' else '' end,
             case when on_conflict = 'replace' then minutehand.load_conflict_action() else 'do nothing' end)
            into inserted, updated using attempts, slices, befores, session_tenant, base, moment, width, total, loader;
+        if inserted > 0 then
+            perform minutehand.supersede_all_running();
+        end if;
         if on_conflict = 'raise' and inserted < keyed then
             perform minutehand.refuse('key_is_free',
                 format('%s rows of the load have a key that an upcoming job or an earlier row has', keyed - inserted), '23505');

@@ -24,6 +24,26 @@ begin
 end
 $$;
 
+-- Marks every job that runs while its key has an upcoming job, after a load has written jobs of any number of keys. Reads the
+-- running jobs with a key, not the load's. Under read committed, a job that was claimed a moment ago is among them.
+-- Otherwise it is as it was before the claim: upcoming, like the one that the load has just written.
+create or replace function minutehand.supersede_all_running() returns void
+language sql volatile
+as $$
+    insert into minutehand.superseded (job)
+    select r.id
+      from minutehand.jobs_live r
+      join minutehand.jobs_live u on u.queue = r.queue and u.key = r.key and u.tenant = r.tenant and u.claimed is null
+     where r.key is not null and r.claimed is not null
+     union all
+    select r.id
+      from minutehand.jobs_live r
+      join minutehand.jobs_live u on u.queue = r.queue and u.key = r.key and u.tenant = r.tenant and u.claimed is null
+     where r.key is not null and r.claimed is null and r.enqueued < u.enqueued
+       and current_setting('transaction_isolation') <> 'read committed'
+        on conflict do nothing
+$$;
+
 -- Raises an error if a job that is upcoming again was superseded while it ran. Call it after the job's row was
 -- written, so that no other job can take the key in between.
 create or replace function minutehand.refuse_superseded(job uuid) returns boolean

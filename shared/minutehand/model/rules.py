@@ -29,7 +29,9 @@ SENTENCES = {
     "every_fits": "every must have at most 200 characters",
     "zone_is_known": "zone must be an IANA time zone such as Europe/Berlin, or UTC",
     "schedule_is_named": "the name of a schedule must have 1 to 200 characters",
-    "schedule_has_a_job": "the job of a schedule must be a minutehand.NewJob without run_at, delay or a tenant",
+    "schedule_has_a_job": (
+        "the job of a schedule must be a minutehand.NewJob without run_at, delay, every, zone, tenant, batch and after"
+    ),
     "schedule_ends_later": "a schedule must end after it starts",
     "schedule_is_own": "the schedule belongs to another source; delete it there, or rename yours",
     "jitter_is_up_to_a_day": "jitter must be a duration from zero to 24 hours",

@@ -2696,7 +2696,10 @@ begin
             return next;
             continue;
         end if;
-        item := json_populate_record(json_populate_record(null::minutehand.new_jobs, firing.job), firing.template);
+        -- A stored template may have any fields.
+        item := json_populate_record(json_populate_record(null::minutehand.new_jobs, firing.job),
+                                     (select json_object_agg(name, value) from json_each(firing.template) e (name, value)
+                                       where name <> all (minutehand.not_in_template())));
         item.ordinal := firing.ordinal; item.tenant := firing.tenant; item.schedule := firing.schedule; item.nominal := firing.nominal;
         if firing.late then
             item.headers := coalesce(item.headers, '{}') || '{"minutehand-late": "true"}';
@@ -3706,6 +3709,12 @@ CREATE FUNCTION minutehand.no_job() RETURNS uuid
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
     select uuid '00000000-0000-0000-0000-000000000000'
+$$;
+
+CREATE FUNCTION minutehand.not_in_template() RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select '{run_at,delay,every,zone,tenant,batch,after,after_failure,nominal,schedule,id,load,ordinal}'::text[]
 $$;
 
 CREATE FUNCTION minutehand.note_failures(in_queue text, of_tenant text, of_group text, failures integer, break_after integer, break_for interval) RETURNS void
@@ -5125,10 +5134,18 @@ CREATE FUNCTION minutehand.schedule_job(job json) RETURNS json
     LANGUAGE plpgsql STABLE
     AS $$
 declare
-    item minutehand.new_jobs;
+    item  minutehand.new_jobs;
+    given text;
 begin
     if json_typeof(job) is distinct from 'object' then
         perform minutehand.refuse('schedule_has_a_job', 'the job of a schedule must be an object with a kind');
+    end if;
+    select name into given
+      from json_each_text(job) e (name, value)
+     where name = any (minutehand.not_in_template()) and value is not null
+     order by name limit 1;
+    if found then
+        perform minutehand.refuse('schedule_has_a_job', format('the job of a schedule must not have %s; the schedule decides it', given));
     end if;
     item := json_populate_record(null::minutehand.new_jobs, job);
     perform item.kind::minutehand.kind, minutehand.fitting(item.payload);
@@ -7730,6 +7747,8 @@ GRANT ALL ON FUNCTION minutehand.next_start(control bigint, of_tenant text, in_q
 GRANT ALL ON FUNCTION minutehand.next_start(control bigint, of_tenant text, in_queue text, of_key text, of_group text, moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.no_job() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.not_in_template() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.note_failures(in_queue text, of_tenant text, of_group text, failures integer, break_after integer, break_for interval) FROM PUBLIC;
 

@@ -36,16 +36,32 @@ as $$
     returning s.*
 $$;
 
--- Returns the job of a schedule, or raises an error if it is not an object with a kind. Parsed as `fire` parses it, so that
--- an invalid job (\u0000) is refused now and not at its occurrence.
+-- Returns the fields that the job of a schedule must not have: the schedule decides them, or they lead to other jobs, which
+-- `fire` does not check, because it enqueues with the dispatcher's rights. Python's NOT_IN_TEMPLATE has those that are options.
+create or replace function minutehand.not_in_template() returns text[]
+language sql immutable parallel safe
+as $$
+    select '{run_at,delay,every,zone,tenant,batch,after,after_failure,nominal,schedule,id,load,ordinal}'::text[]
+$$;
+
+-- Returns the job of a schedule, or raises an error if it is not an object with a kind, or has a field that it must not have.
+-- Parsed as `fire` parses it, so that an invalid job (\u0000) is refused now and not at its occurrence.
 create or replace function minutehand.schedule_job(job json) returns json
 language plpgsql stable
 as $$
 declare
-    item minutehand.new_jobs;
+    item  minutehand.new_jobs;
+    given text;
 begin
     if json_typeof(job) is distinct from 'object' then
         perform minutehand.refuse('schedule_has_a_job', 'the job of a schedule must be an object with a kind');
+    end if;
+    select name into given
+      from json_each_text(job) e (name, value)
+     where name = any (minutehand.not_in_template()) and value is not null
+     order by name limit 1;
+    if found then
+        perform minutehand.refuse('schedule_has_a_job', format('the job of a schedule must not have %s; the schedule decides it', given));
     end if;
     item := json_populate_record(null::minutehand.new_jobs, job);
     perform item.kind::minutehand.kind, minutehand.fitting(item.payload);

@@ -35,7 +35,10 @@ begin
             return next;
             continue;
         end if;
-        item := json_populate_record(json_populate_record(null::minutehand.new_jobs, firing.job), firing.template);
+        -- A stored template may have any fields.
+        item := json_populate_record(json_populate_record(null::minutehand.new_jobs, firing.job),
+                                     (select json_object_agg(name, value) from json_each(firing.template) e (name, value)
+                                       where name <> all (minutehand.not_in_template())));
         item.ordinal := firing.ordinal; item.tenant := firing.tenant; item.schedule := firing.schedule; item.nominal := firing.nominal;
         if firing.late then
             item.headers := coalesce(item.headers, '{}') || '{"minutehand-late": "true"}';

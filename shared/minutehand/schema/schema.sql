@@ -2754,8 +2754,11 @@ $$;
 CREATE FUNCTION minutehand.first_of(every text, zone text, moment timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     AS $$
-    select case when every ~ '^P'
-                then (moment at time zone coalesce(zone, 'UTC') + every::interval) at time zone coalesce(zone, 'UTC') end
+    select case when every ~ '^PT' then moment + every::interval
+                when every ~ '^P'
+                then minutehand.moment_of((moment at time zone coalesce(zone, 'UTC')) + split_part(every, 'T', 1)::interval,
+                                          coalesce(zone, 'UTC'))
+                     + ('PT' || coalesce(nullif(split_part(every, 'T', 2), ''), '0S'))::interval end
 $$;
 
 CREATE FUNCTION minutehand.fitting(payload json) RETURNS json
@@ -3640,6 +3643,34 @@ exception
     -- Reading JSON unescapes it, and Postgres text cannot hold \u0000 or half a surrogate pair.
     when untranslatable_character or invalid_text_representation then
         perform minutehand.refuse('payloads_merge', 'payloads with \u0000 or half a surrogate pair cannot be merged');
+end
+$$;
+
+CREATE FUNCTION minutehand.moment_of(wall timestamp without time zone, zone text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    AS $$
+declare
+    -- Postgres takes the later one of two; in a gap, it counts on from the clock before the gap.
+    moment  timestamptz := wall at time zone zone;
+    earlier timestamptz := moment - ((moment - interval '24 hours') at time zone zone - (moment at time zone zone) + interval '24 hours');
+    middle  timestamptz;
+    ahead   interval;
+begin
+    if moment at time zone zone = wall then
+        return case when earlier < moment and earlier at time zone zone = wall then earlier else moment end;
+    end if;
+    earlier := date_trunc('second', moment - (moment at time zone zone - wall));
+    moment := date_trunc('second', moment);
+    ahead := earlier at time zone zone - earlier at time zone 'UTC';
+    while moment - earlier > interval '1 second' loop
+        middle := date_trunc('second', earlier + (moment - earlier) / 2);
+        if middle at time zone zone - middle at time zone 'UTC' = ahead then
+            earlier := middle;
+        else
+            moment := middle;
+        end if;
+    end loop;
+    return moment;
 end
 $$;
 
@@ -7732,6 +7763,8 @@ REVOKE ALL ON FUNCTION minutehand.may_start(attempts integer, max_attempts integ
 REVOKE ALL ON FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_jobs) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.merged(old json, new json) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.moment_of(wall timestamp without time zone, zone text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.move_changes(of_batches uuid[], of_shards smallint[]) FROM PUBLIC;
 

@@ -107,10 +107,43 @@ begin
 end
 $$;
 
--- Returns the first time of a recurring duration, by the clocks of its zone.
+-- Returns the first time of a recurring duration: its days and longer units by the clocks of its zone, its hours and shorter
+-- ones as elapsed time, as in minutehand/model/recurrence.py.
 create or replace function minutehand.first_of(every text, zone text, moment timestamptz) returns timestamptz
 language sql stable
 as $$
-    select case when every ~ '^P'
-                then (moment at time zone coalesce(zone, 'UTC') + every::interval) at time zone coalesce(zone, 'UTC') end
+    select case when every ~ '^PT' then moment + every::interval
+                when every ~ '^P'
+                then minutehand.moment_of((moment at time zone coalesce(zone, 'UTC')) + split_part(every, 'T', 1)::interval,
+                                          coalesce(zone, 'UTC'))
+                     + ('PT' || coalesce(nullif(split_part(every, 'T', 2), ''), '0S'))::interval end
+$$;
+
+-- Returns the time at which the clocks of a zone show `wall`: the first of two, and the end of the gap if there is none.
+create or replace function minutehand.moment_of(wall timestamp, zone text) returns timestamptz
+language plpgsql stable
+as $$
+declare
+    -- Postgres takes the later one of two; in a gap, it counts on from the clock before the gap.
+    moment  timestamptz := wall at time zone zone;
+    earlier timestamptz := moment - ((moment - interval '24 hours') at time zone zone - (moment at time zone zone) + interval '24 hours');
+    middle  timestamptz;
+    ahead   interval;
+begin
+    if moment at time zone zone = wall then
+        return case when earlier < moment and earlier at time zone zone = wall then earlier else moment end;
+    end if;
+    earlier := date_trunc('second', moment - (moment at time zone zone - wall));
+    moment := date_trunc('second', moment);
+    ahead := earlier at time zone zone - earlier at time zone 'UTC';
+    while moment - earlier > interval '1 second' loop
+        middle := date_trunc('second', earlier + (moment - earlier) / 2);
+        if middle at time zone zone - middle at time zone 'UTC' = ahead then
+            earlier := middle;
+        else
+            moment := middle;
+        end if;
+    end loop;
+    return moment;
+end
 $$;

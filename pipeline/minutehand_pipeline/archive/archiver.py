@@ -89,6 +89,7 @@ class Archiver:
     def copy(self, days: Sequence[Day], rows: int = 0) -> list[Copy]:
         """Write the rows of closed days of one home that the lake lacks, and sum up all by day; they have `rows`."""
         erased, home = read_erased(self.database), days[0].home
+        run_statement(self.database, "archive_begin", home=home.name, days=[each.day for each in days])
         with self._paced(rows), held_snapshot(self.database) as snapshot, ThreadPoolExecutor(1) as pool:
             reading = self.read(days, snapshot, erased)
             files = self.write(home, reading.missing)

@@ -61,7 +61,7 @@ as $$
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches check_predecessors prune_groups
-                              oldest_writer cancel_lapsed count_minutes prune_history note_unclaimed prune_unclaimed note_outcomes breaker_state breaker_of end_dead_loads', null),
+                              oldest_writer cancel_lapsed count_minutes prune_history note_unclaimed prune_unclaimed note_outcomes breaker_state breaker_of end_dead_loads may_settle', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator reader', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days jobs_done_default shares batch_checks predecessor_checks loads load_runs', null),
@@ -75,7 +75,7 @@ as $$
         ('operator', 'insert', 'archive_batches erased', null),
         ('operator', 'update', 'erased', null),
         ('operator', 'delete', 'archive_batches', null),
-        ('operator', 'execute', 'hold_ticks recall_offers as_number as_micros identities in_the_lake drop_archived exchange_default', null),
+        ('operator', 'execute', 'hold_ticks recall_offers as_number as_micros identities in_the_lake begin_archive drop_archived exchange_default', null),
         -- Load files.
         ('operator', 'execute', 'begin_load end_load end_dead_loads load_lock staged_name enqueue_load', null)
       ) given (roles, privilege, objects, columns),

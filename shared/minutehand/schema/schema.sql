@@ -438,6 +438,18 @@ CREATE FUNCTION minutehand.batches_in(of_batch uuid) RETURNS SETOF uuid
     select id from n
 $$;
 
+CREATE FUNCTION minutehand.begin_archive(home text, days date[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    lock table minutehand.archived_days in exclusive mode;
+    insert into minutehand.archived_days (home, day, rows, identity, snapshot)
+    select begin_archive.home, day, 0, 0, null from unnest(days) day
+        on conflict do nothing;
+end
+$$;
+
 CREATE FUNCTION minutehand.begin_load(of_load text, of_run uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -3572,6 +3584,17 @@ CREATE FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) RETURNS bo
        and (filter ->> 'payload' is null or minutehand.payload_matches(job.payload, (filter ->> 'payload')::jsonpath))
 $$;
 
+CREATE FUNCTION minutehand.may_settle(home text, ended timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    lock table minutehand.archived_days in row share mode;
+    return not exists (select from minutehand.archived_days a
+                        where a.home = may_settle.home and a.day = (ended at time zone 'UTC')::date);
+end
+$$;
+
 CREATE FUNCTION minutehand.may_start(attempts integer, max_attempts integer, cancelling text, run_at timestamp with time zone, expires interval, moment timestamp with time zone) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -4083,7 +4106,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches check_predecessors prune_groups
-                              oldest_writer cancel_lapsed count_minutes prune_history note_unclaimed prune_unclaimed note_outcomes breaker_state breaker_of end_dead_loads', null),
+                              oldest_writer cancel_lapsed count_minutes prune_history note_unclaimed prune_unclaimed note_outcomes breaker_state breaker_of end_dead_loads may_settle', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator reader', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days jobs_done_default shares batch_checks predecessor_checks loads load_runs', null),
@@ -4097,7 +4120,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('operator', 'insert', 'archive_batches erased', null),
         ('operator', 'update', 'erased', null),
         ('operator', 'delete', 'archive_batches', null),
-        ('operator', 'execute', 'hold_ticks recall_offers as_number as_micros identities in_the_lake drop_archived exchange_default', null),
+        ('operator', 'execute', 'hold_ticks recall_offers as_number as_micros identities in_the_lake begin_archive drop_archived exchange_default', null),
         -- Load files.
         ('operator', 'execute', 'begin_load end_load end_dead_loads load_lock staged_name enqueue_load', null)
       ) given (roles, privilege, objects, columns),
@@ -4948,7 +4971,9 @@ begin
               left join minutehand.kept_days k on k.home = d.home and k.day = d.day
              where (k.until is null or k.until <= at)
                and (not (select keep_until_archived from minutehand.settings)
-                    or exists (select from minutehand.archived_days a where a.home = d.home and a.day = d.day))
+                    -- An archive that has begun has no snapshot yet.
+                    or exists (select from minutehand.archived_days a
+                                where a.home = d.home and a.day = d.day and a.snapshot is not null))
              order by d.day, d.home
              limit 1) d,
            lateral minutehand.retain_day(d.home, d.name, d.day, d.dated, d.classifier, d.ends, d.longest, at, max_rows) s;
@@ -7273,6 +7298,9 @@ GRANT ALL ON FUNCTION minutehand.batches_in(of_batch uuid) TO minutehand_operato
 GRANT ALL ON FUNCTION minutehand.batches_in(of_batch uuid) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.batches_in(of_batch uuid) TO minutehand_tenant;
 
+REVOKE ALL ON FUNCTION minutehand.begin_archive(home text, days date[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.begin_archive(home text, days date[]) TO minutehand_operator;
+
 REVOKE ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) TO minutehand_operator;
 
@@ -7757,6 +7785,9 @@ REVOKE ALL ON FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) FRO
 GRANT ALL ON FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) TO minutehand_reader;
 GRANT ALL ON FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) TO minutehand_tenant;
+
+REVOKE ALL ON FUNCTION minutehand.may_settle(home text, ended timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.may_settle(home text, ended timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.may_start(attempts integer, max_attempts integer, cancelling text, run_at timestamp with time zone, expires interval, moment timestamp with time zone) FROM PUBLIC;
 

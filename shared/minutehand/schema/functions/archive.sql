@@ -51,6 +51,31 @@ begin
 end
 $$;
 
+-- Marks days of which an archive is about to take its snapshot: what a handler returns from now on is not added to their jobs,
+-- because the copy would lack it. Waits for results that are being added. The lake has none of the rows yet.
+create or replace function minutehand.begin_archive(home text, days date[]) returns void
+language plpgsql volatile security definer set search_path = minutehand, pg_temp
+as $$
+begin
+    lock table minutehand.archived_days in exclusive mode;
+    insert into minutehand.archived_days (home, day, rows, identity, snapshot)
+    select begin_archive.home, day, 0, 0, null from unnest(days) day
+        on conflict do nothing;
+end
+$$;
+
+-- Whether a result may still be added to a job, or an error to an attempt, that ended on an earlier day: no archive has begun
+-- to copy the day. Others wait until this transaction ends before they do.
+create or replace function minutehand.may_settle(home text, ended timestamptz) returns boolean
+language plpgsql volatile security definer set search_path = minutehand, pg_temp
+as $$
+begin
+    lock table minutehand.archived_days in row share mode;
+    return not exists (select from minutehand.archived_days a
+                        where a.home = may_settle.home and a.day = (ended at time zone 'UTC')::date);
+end
+$$;
+
 -- Whether a row with this xmin was visible to a snapshot. An xmin is the lower half of a transaction id, and
 -- no row is younger than this transaction.
 create or replace function minutehand.was_visible(created xid, snapshot pg_snapshot) returns boolean

@@ -23,7 +23,9 @@ begin
               left join minutehand.kept_days k on k.home = d.home and k.day = d.day
              where (k.until is null or k.until <= at)
                and (not (select keep_until_archived from minutehand.settings)
-                    or exists (select from minutehand.archived_days a where a.home = d.home and a.day = d.day))
+                    -- An archive that has begun has no snapshot yet.
+                    or exists (select from minutehand.archived_days a
+                                where a.home = d.home and a.day = d.day and a.snapshot is not null))
              order by d.day, d.home
              limit 1) d,
            lateral minutehand.retain_day(d.home, d.name, d.day, d.dated, d.classifier, d.ends, d.longest, at, max_rows) s;

@@ -63,7 +63,7 @@ def test_archive_waits_for_a_result_that_is_being_stored(connection: Connection,
 
 
 def test_late_result_during_an_archive_is_not_lost_with_the_day(stage: Stage, database: Database) -> None:
-    class Settling(Archiver):
+    class LateResult(Archiver):
         """Add results between the snapshot and the record of a day."""
 
         def write(self, home: Home, rows: DataFrame) -> list[DataFile]:
@@ -71,7 +71,7 @@ def test_late_result_during_an_archive_is_not_lost_with_the_day(stage: Stage, da
             return super().write(home, rows)
 
     assert settle(database, '"in time"')
-    result = stage.archive(Settling, homes=("jobs_done",), drop=True, since=DAY, until=DAY)
+    result = stage.archive(LateResult, homes=("jobs_done",), drop=True, since=DAY, until=DAY)
 
     assert [day.dropped for day in result.days] == ["dropped"]
     lake = read_lake(stage.spark, stage.lake, HOMES["jobs_done"])

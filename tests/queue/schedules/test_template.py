@@ -1,4 +1,4 @@
-"""The template of a schedule has no field by which it could reach other jobs, whoever saved it and however."""
+"""The job of a schedule has no field that the schedule decides, or by which it could reach other jobs."""
 
 import json
 from typing import Any

@@ -51,6 +51,19 @@ def test_day_is_kept_until_it_is_archived(queue: Queue) -> None:
     assert count(queue) == 0
 
 
+def test_day_that_an_archive_reads_does_not_delay_the_next_one(queue: Queue) -> None:
+    read, archived = ago(queue, 5), ago(queue, 4)
+    for day in (read, archived):
+        finished(queue, noon(day), count=2)
+    set_retention(queue.database, Retention(done=DAY, dead=DAY, cancelled=DAY))
+    set_keep_until_archived(queue.database, True)
+    queue.sql("select minutehand.begin_archive('jobs_done', array[%(day)s]::date[])", day=read)
+    queue.sql(ARCHIVED, day=archived, rows=2)
+
+    assert apply_retention(queue.database) == (Step("jobs_done", archived, "dropped", 0),)
+    assert count(queue) == 2
+
+
 def test_rows_are_kept_until_they_are_archived(queue: Queue) -> None:
     mixed, without = ago(queue, 5), today(queue) - 4 * DAY
     for day in (mixed, without):

@@ -6928,7 +6928,7 @@ CREATE TRIGGER end_waits AFTER DELETE ON minutehand.jobs_live FOR EACH ROW WHEN 
 
 CREATE TRIGGER forget_kept_days AFTER INSERT OR DELETE OR UPDATE ON minutehand.retention FOR EACH STATEMENT EXECUTE FUNCTION minutehand.forget_kept_days();
 
-CREATE TRIGGER record_lane AFTER UPDATE OF run_at, queue, priority ON minutehand.jobs_live FOR EACH ROW WHEN ((((new.visible)::timestamp with time zone < (old.visible)::timestamp with time zone) OR ((new.queue)::text <> (old.queue)::text) OR ((new.priority)::integer <> (old.priority)::integer))) EXECUTE FUNCTION minutehand.record_lane();
+CREATE TRIGGER record_lane AFTER UPDATE OF run_at, queue, priority, "group" ON minutehand.jobs_live FOR EACH ROW WHEN ((((new.visible)::timestamp with time zone < (old.visible)::timestamp with time zone) OR ((new.queue)::text <> (old.queue)::text) OR ((new.priority)::integer <> (old.priority)::integer) OR ((new."group")::text IS DISTINCT FROM (old."group")::text))) EXECUTE FUNCTION minutehand.record_lane();
 
 CREATE TRIGGER record_lanes AFTER INSERT ON minutehand.jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION minutehand.record_lanes();
 

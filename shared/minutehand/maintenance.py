@@ -13,11 +13,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from minutehand.database import Database, Record
+from minutehand.ends import MAX_REAPED, expire, find_recurring, reap
 from minutehand.errors import UnreachableError
 from minutehand.events import emit
 from minutehand.events.publish import publish
 from minutehand.model.failure import message_of
-from minutehand.model.occurrence import next_of
 from minutehand.operations.retention import Step, apply_retention
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 MAINTENANCE_SECONDS = 60.0
 RAISE_EVERY = timedelta(seconds=2)
-MAX_REAPED = 1000
-# A tick waits for it.
-MAX_EXPIRE_SECONDS = 2.0
 # In one transaction, for which ends of jobs may wait.
 MAX_CHECKS = 100
 MAX_CHECK_SECONDS = 2.0
@@ -98,9 +95,9 @@ def run_maintenance(database: Database, now: datetime | None = None) -> Maintena
     if checks.get("predecessors"):
         steps.run("release successors", lambda: _check(database, "predecessors"))
     cancelled = steps.run("end cancelled jobs", lambda: _cancel(database, now))
-    recurring = steps.run("find recurring jobs that end", lambda: _find_recurring(database, now)) or []
-    reaped = steps.run("end abandoned jobs", lambda: _reap(database, now, recurring))
-    expired = steps.run("expire jobs", lambda: _expire(database, now, recurring))
+    recurring = steps.run("find recurring jobs that end", lambda: find_recurring(database, now)) or []
+    reaped = steps.run("end abandoned jobs", lambda: reap(database, now, recurring))
+    expired = steps.run("expire jobs", lambda: expire(database, now, recurring))
     fired = steps.run("fire schedules", lambda: fire_due(database, now))
     # These ends may have left checks, too.
     if checks.get("batches") or cancelled or reaped or expired:
@@ -161,31 +158,6 @@ def _cancel(database: Database, now: datetime | None) -> int:
     return count
 
 
-def _find_recurring(database: Database, now: datetime | None) -> list[Record]:
-    """Return the recurring jobs that end, with the statement that ends each."""
-    return database.run("ending_recurring", limit=MAX_REAPED, now=now)
-
-
-def _reap(database: Database, now: datetime | None, recurring: list[Record]) -> tuple[Record, ...]:
-    """End jobs that have no attempt left as dead."""
-    reaped = _end(database, "reap", now, recurring)
-    publish(database, (emit.row_event("dead", record, error_type="WorkerDied") for record in reaped))
-    return reaped
-
-
-def _expire(database: Database, now: datetime | None, recurring: list[Record]) -> int:
-    """End jobs that have expired before they started, in batches; return their number."""
-    began, count = monotonic(), 0
-    while monotonic() - began < MAX_EXPIRE_SECONDS:
-        ended = _end(database, "expire", now, recurring)
-        publish(database, (emit.row_event("expired", record) for record in ended))
-        count += len(ended)
-        if len(ended) < MAX_REAPED:
-            break
-        recurring = _find_recurring(database, now)
-    return count
-
-
 def _check(database: Database, what: Literal["batches", "predecessors"]) -> None:
     """Make the checks that the transactions which ended jobs have left."""
     # Imported only when used: checks are rare.
@@ -195,16 +167,6 @@ def _check(database: Database, what: Literal["batches", "predecessors"]) -> None
     while checks == MAX_CHECKS and monotonic() - began < MAX_CHECK_SECONDS:
         with read_committed(database):
             checks = database.run(f"check_{what}", limit=MAX_CHECKS)[0]["checks"]
-
-
-def _end(
-    database: Database, statement: str, now: datetime | None, recurring: list[Record]
-) -> tuple[Record, ...]:
-    """End a batch of jobs; recurring ones get their next occurrence, whose time is computed first."""
-    recurring = [each for each in recurring if each["statement"] == statement]
-    nexts = [next_of(each["every"], each["zone"], each["nominal"], each["now"])[0] for each in recurring]
-    ids = [each["id"] for each in recurring]
-    return tuple(database.run(statement, limit=MAX_REAPED, now=now, ids=ids, nexts=nexts))
 
 
 @dataclass

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from minutehand import maintenance
+from minutehand import ends
 from minutehand.attempts.in_turn import run_jobs
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
@@ -142,7 +142,7 @@ def test_snoozed_job_expires(queue: Queue) -> None:
 
 
 def test_maintenance_expires_late_jobs_in_batches(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(maintenance, "MAX_REAPED", 2)
+    monkeypatch.setattr(ends, "MAX_REAPED", 2)
     ids = [late(queue, payload=n) for n in range(5)]
     waiting = queue.enqueue(expires=LONG)
 
@@ -151,7 +151,7 @@ def test_maintenance_expires_late_jobs_in_batches(queue: Queue, monkeypatch: pyt
     assert queue.row(waiting).state == "due"
 
 
-@pytest.mark.fault("expire", r"minutehand\.\w+\(j, n\.next\)", "null::uuid")
+@pytest.mark.fault("expire", r"minutehand\.\w+\(j, n\.next, %\(patience\)s::integer\)", "null::uuid")
 @pytest.mark.fault("expire", r"or id = any \(%\(ids\)s::uuid\[\]\)", "")
 def test_expired_recurring_job_recurs(queue: Queue) -> None:
     job_id = queue.enqueue(every="PT1H", expires=LONG, key="report", payload={"n": 1})

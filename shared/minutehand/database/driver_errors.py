@@ -78,6 +78,11 @@ def was_canceled(error: BusyError) -> bool:
     return isinstance(error.__cause__, pg.QueryCanceled)
 
 
+def was_locked(error: BusyError) -> bool:
+    """Return whether the statement waited for a transaction for as long as it was allowed to."""
+    return isinstance(error.__cause__, pg.LockNotAvailable)
+
+
 def busy(error: psycopg.Error) -> bool:
     """Return whether the server or pooler has no free connection now, but may have one soon."""
     return _BUSY.search(str(error)) is not None or _STARTING.search(str(error)) is not None

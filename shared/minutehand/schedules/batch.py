@@ -14,6 +14,7 @@ from typing import Any
 
 from minutehand.database import Database, Record
 from minutehand.model.failure import TYPE_CHARACTERS, message_of
+from minutehand.patience import LEAST_MILLISECONDS, LeftError, Patience, is_left
 from minutehand.schedules.isolation import run_isolated
 from minutehand.schedules.plan import Line, Plan, plan
 from minutehand.schedules.timing import Timing
@@ -73,20 +74,40 @@ class Batch:
     errors: Faults
 
 
-def fire_batch(database: Database, schedules: Sequence[DueSchedule], now: datetime, end: float) -> Batch:
-    """Fire those of the schedules that are still due; the rest are left when the monotonic second `end` is over."""
+def fire_batch(
+    database: Database, schedules: Sequence[DueSchedule], now: datetime, end: float, patience: Patience
+) -> Batch:
+    """Fire those of the schedules that are still due; the rest are left when the monotonic second `end` is over.
+
+    Those whose key an open transaction keeps are left to the next tick, which fires them after the others.
+    """
     with database.transaction():
         records, unread = run_isolated(database, schedules, lambda some: _read(database, some, now))
         due, unplanned = _plan_all(records, {each.identity: each.lines for each in schedules}, now, end)
-        lines, refused = run_isolated(database, due, lambda some: _write(database, some))
+        lines, failed = run_isolated(
+            database,
+            due,
+            lambda some: patience.run(lambda milliseconds: _write(database, some, milliseconds)),
+        )
+        left = {each.identity: error for each, error in failed if is_left(error)}
+        refused = [(each, error) for each, error in failed if each.identity not in left]
         # Only the ledger has lines of a refused job.
         more, unwritten = run_isolated(
-            database, [each for each, _ in refused], lambda some: _write(database, some, refused=True)
+            database,
+            [each for each, _ in refused],
+            lambda some: _write(database, some, LEAST_MILLISECONDS, refused=True),
         )
         errors = {each.identity: error for each, error in refused}
         _, unmoved = run_isolated(
             database,
-            [_move(each, lines, errors.get(each.identity), now) for each in due],
+            [
+                *(
+                    _move(each, lines, errors.get(each.identity), now)
+                    for each in due
+                    if each.identity not in left
+                ),
+                *(_postpone(each, now) for each in due if _was_tried(left.get(each.identity))),
+            ],
             lambda some: database.run("advance_schedules", moves=json.dumps(some, default=str)),
         )
         aside = {each.identity: error for each, error in unread} | unplanned
@@ -133,10 +154,12 @@ def _plan(record: Record, now: datetime, lines: int) -> PlannedSchedule:
     return PlannedSchedule(record, timing, planned, planned.next and planned.next - timing.ahead)
 
 
-def _write(database: Database, due: Sequence[PlannedSchedule], *, refused: bool = False) -> list[Record]:
+def _write(
+    database: Database, due: Sequence[PlannedSchedule], patience: int, *, refused: bool = False
+) -> list[Record]:
     """Record the lines and enqueue the jobs; with `refused`, only record that there are none."""
     lines = [each.line(line, refused=refused) for each in due for line in each.plan.lines]
-    return database.run("fire", firings=json.dumps(lines))
+    return database.run("fire", firings=json.dumps(lines), patience=patience)
 
 
 def _move(
@@ -148,6 +171,16 @@ def _move(
     move: dict[str, Any] = {"tenant": tenant, "name": name, "next": due.plan.next, "wake": due.wake}
     move |= {"error": _describe(error, now)} if error else {}
     return move | ({"fired": last["nominal"], "last": last["job"]} if last else {})
+
+
+def _was_tried(error: Exception | None) -> bool:
+    return error is not None and not isinstance(error, LeftError)
+
+
+def _postpone(due: PlannedSchedule, now: datetime) -> dict[str, Any]:
+    """Let the next tick try again, after the schedules that have been due for longer."""
+    tenant, name = due.identity
+    return {"tenant": tenant, "name": name, "next": due.record["next"], "wake": now}
 
 
 def _set_aside(database: Database, faults: Faults, now: datetime) -> None:

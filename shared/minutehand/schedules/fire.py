@@ -18,6 +18,7 @@ from minutehand.database import Database, Record
 from minutehand.errors import NotFoundError
 from minutehand.events.publish import publish
 from minutehand.model.event import Event
+from minutehand.patience import Patience
 
 if TYPE_CHECKING:
     from minutehand.schedules.batch import Batch, DueSchedule
@@ -59,13 +60,13 @@ def fire_due(database: Database, now: datetime | None = None) -> Fired:
         return Fired()
     from minutehand.schedules.batch import fire_batch
 
-    due, total = _share_lines(records), Fired()
+    due, total, patience = _share_lines(records), Fired(), Patience()
     for start in range(0, len(due), SCHEDULES_AT_ONCE):
         if monotonic() > end:
             break
         some, moment = due[start : start + SCHEDULES_AT_ONCE], records[0]["now"]
         batch = database.retry_on_conflict(
-            lambda some=some, moment=moment: fire_batch(database, some, moment, end)  # type: ignore[misc]
+            lambda some=some, moment=moment: fire_batch(database, some, moment, end, patience)  # type: ignore[misc]
         )
         publish(database, (_event(line) for line in batch.lines if line["job"] is not None))
         total += _count(batch)

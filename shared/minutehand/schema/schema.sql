@@ -1891,6 +1891,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.create_occurrence_at_tick(job minutehand.jobs_live, nominal timestamp with time zone, patience integer) RETURNS uuid
+    LANGUAGE plpgsql
+    SET lock_timeout TO '1s'
+    AS $$
+begin
+    perform set_config('lock_timeout', patience::text, true);
+    return minutehand.create_occurrence(job, nominal);
+end
+$$;
+
 CREATE FUNCTION minutehand.create_on_dead(job minutehand.jobs_live, error jsonb) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -2732,6 +2742,16 @@ begin
       from enqueued
      where f.tenant = enqueued.tenant and f.schedule = enqueued.schedule and f.nominal = enqueued.nominal
     returning f.tenant::text, f.schedule::text, f.nominal, f.outcome::text, f.job;
+end
+$$;
+
+CREATE FUNCTION minutehand.fire_at_tick(firings json, patience integer) RETURNS TABLE(tenant text, schedule text, nominal timestamp with time zone, outcome text, job uuid)
+    LANGUAGE plpgsql
+    SET lock_timeout TO '1s'
+    AS $$
+begin
+    perform set_config('lock_timeout', patience::text, true);
+    return query select * from minutehand.fire(fire_at_tick.firings);
 end
 $$;
 
@@ -4114,9 +4134,9 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'update', 'dispatcher budgets take_locks waiting rates kind_times dispatcher_usage', null),
         ('worker', 'insert', 'attempts lanes budgets watches kind_times dispatcher_usage', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
-        ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
-                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches check_predecessors prune_groups
-                              oldest_writer cancel_lapsed count_minutes prune_history note_unclaimed prune_unclaimed note_outcomes breaker_state breaker_of end_dead_loads may_settle', null),
+        ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_occurrence_at_tick create_on_dead
+                              refuse_superseded fire fire_at_tick free_slots budget_at suits next_due count_ends delete_batches check_batches check_predecessors prune_groups
+                              oldest_writer cancel_lapsed count_minutes prune_history note_unclaimed prune_unclaimed note_outcomes breaker_state breaker_of end_dead_loads', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator reader', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days jobs_done_default shares batch_checks predecessor_checks loads load_runs', null),
@@ -7544,6 +7564,9 @@ REVOKE ALL ON FUNCTION minutehand.create_callback(of_batch minutehand.batches, c
 REVOKE ALL ON FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.create_occurrence_at_tick(job minutehand.jobs_live, nominal timestamp with time zone, patience integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.create_occurrence_at_tick(job minutehand.jobs_live, nominal timestamp with time zone, patience integer) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.create_on_dead(job minutehand.jobs_live, error jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.create_on_dead(job minutehand.jobs_live, error jsonb) TO minutehand_worker;
 
@@ -7671,6 +7694,9 @@ REVOKE ALL ON FUNCTION minutehand.fault_of_key(item minutehand.new_jobs, on_conf
 
 REVOKE ALL ON FUNCTION minutehand.fire(firings json) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.fire(firings json) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.fire_at_tick(firings json, patience integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.fire_at_tick(firings json, patience integer) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.fire_now(of_name text, moment timestamp with time zone, key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.fire_now(of_name text, moment timestamp with time zone, key text) TO minutehand_operator;

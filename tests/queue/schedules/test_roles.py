@@ -65,13 +65,16 @@ def test_tenant_sees_only_its_own_schedules(login: Login) -> None:
         '[{"tenant": "other", "schedule": "theirs", "nominal": "2030-01-01", "outcome": "fired", "job": {}}]'
     )
     with pytest.raises(ForbiddenError):
-        acme.run("fire", firings=line)
+        acme.run("fire", firings=line, patience=1000)
     assert fire_due(login("worker"), NOON + HOUR).fired == 4
 
 
 @pytest.mark.parametrize("role", ["enqueuer"])
 def test_enqueuer_role_cannot_fire_schedules(login: Login, role: str) -> None:
     session: Database = login(role)
-    for act in (lambda: session.run("fire", firings="[]"), lambda: schedules.list_schedules(session)):
+    for act in (
+        lambda: session.run("fire", firings="[]", patience=1000),
+        lambda: schedules.list_schedules(session),
+    ):
         with pytest.raises(ForbiddenError):
             act()

@@ -67,6 +67,17 @@ begin
 end
 $$;
 
+-- Creates an occurrence at a tick, which waits for a transaction that keeps the key for so many milliseconds, and then gets
+-- SQLSTATE 55P03.
+create or replace function minutehand.create_occurrence_at_tick(job minutehand.jobs_live, nominal timestamptz, patience integer) returns uuid
+language plpgsql volatile set lock_timeout = '1s'
+as $$
+begin
+    perform set_config('lock_timeout', patience::text, true);
+    return minutehand.create_occurrence(job, nominal);
+end
+$$;
+
 -- Creates the job of `on_dead` for a job that dies; returns its id. `job` is the row as it was before it died. The payload
 -- of the new job has the field `dead`, which describes this one. The new job gets no `on_dead` by default: otherwise jobs
 -- that die could create each other without end.

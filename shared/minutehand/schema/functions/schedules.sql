@@ -62,6 +62,17 @@ begin
 end
 $$;
 
+-- Fires at a tick, which waits for a transaction that keeps a key for so many milliseconds, and then gets SQLSTATE 55P03.
+create or replace function minutehand.fire_at_tick(firings json, patience integer)
+returns table (tenant text, schedule text, nominal timestamptz, outcome text, job uuid)
+language plpgsql volatile set lock_timeout = '1s'
+as $$
+begin
+    perform set_config('lock_timeout', patience::text, true);
+    return query select * from minutehand.fire(fire_at_tick.firings);
+end
+$$;
+
 -- Cancels the jobs that a schedule enqueued ahead of their occurrence, except running ones: the schedule was
 -- changed, paused or deleted.
 create or replace function minutehand.withdraw_ahead(of_tenant text, of_schedule text, moment timestamptz) returns bigint

@@ -1,6 +1,6 @@
 -- Ends jobs that have expired before they started. A recurring job gets its next occurrence, and is left alone until its
 -- next time was computed (`ids` and `nexts`; null if there is none).
--- minutehand.create_occurrence() copies the row as it was, with its payload.
+-- minutehand.create_occurrence_at_tick() copies the row as it was, with its payload.
 with late as materialized (
     select id
       from minutehand.jobs_live
@@ -19,7 +19,7 @@ with late as materialized (
     select minutehand.count_ends(array_agg(batch), array_agg(id), array_agg('expired'::text)) from expired where batch is not null having count(*) > 0
 )
 select e.id, e.queue, e.kind, e.key, e.attempts, e.max_attempts, e.tenant, (select count(*) from counted) as counted,
-       (select minutehand.create_occurrence(j, n.next)
+       (select minutehand.create_occurrence_at_tick(j, n.next, %(patience)s::integer)
           from unnest(%(ids)s::uuid[], %(nexts)s::timestamptz[]) n (id, next)
           join minutehand.jobs_live j on j.id = n.id
          where n.id = e.id and n.next is not null) as next

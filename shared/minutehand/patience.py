@@ -9,7 +9,7 @@ from minutehand.errors import BusyError
 
 # A statement waits for half of the rest. So the first one waits a second, and all together little more than two.
 SECONDS = 2.0
-# The least that a statement waits, and how long statements are tried after the first one that waited in vain.
+# The least that a statement waits, and how long statements are tried after the first one whose wait has ended.
 LEAST_MILLISECONDS = 50
 SECONDS_OF_TRIES = 5.0
 

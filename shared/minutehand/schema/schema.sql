@@ -3260,6 +3260,14 @@ CREATE FUNCTION minutehand.is_awaited(job uuid) RETURNS boolean
     select exists (select from minutehand.waits w where w.predecessor = job)
 $$;
 
+CREATE FUNCTION minutehand.is_bound() RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+begin
+    return exists (select from minutehand.tenant_roles t where t.role in (session_user, minutehand.session_role()));
+end
+$$;
+
 CREATE FUNCTION minutehand.is_every(every text) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $_$
@@ -3898,7 +3906,7 @@ declare
     capacity integer;
     ttl      interval;
 begin
-    if not minutehand.begins_transaction() then
+    if minutehand.is_bound() or not minutehand.begins_transaction() then
         return query select null::uuid, null::uuid, null, null, null, true where not minutehand.has_waiter(coalesce(next, now()));
         return;
     end if;
@@ -7765,6 +7773,8 @@ GRANT ALL ON FUNCTION minutehand.in_the_lake(home text, name text, day date) TO 
 REVOKE ALL ON FUNCTION minutehand.inspect_day(name text, classifier text, ends timestamp with time zone, at timestamp with time zone, OUT whole boolean, OUT part boolean, OUT next timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.is_awaited(job uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.is_bound() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.is_every(every text) FROM PUBLIC;
 

@@ -35,7 +35,7 @@ def waits(queue: Queue, name: str, **parameters: object) -> bool:
 
 
 @pytest.mark.parametrize("begin", [write, freeze, grow_old])
-@pytest.mark.fault("functions/waking", r"if not minutehand.begins_transaction\(\)", "if false")
+@pytest.mark.fault("functions/waking", r"not minutehand.begins_transaction\(\)", "false")
 def test_offer_in_a_transaction_of_a_user_locks_nothing(
     queue: Queue, aws: Lambda, begin: Callable[[Connection], None]
 ) -> None:

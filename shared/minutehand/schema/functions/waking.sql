@@ -7,6 +7,8 @@
 --
 -- It locks the dispatcher's row, like a tick, and so needs a transaction of its own, which ends at once. In any other it locks and
 -- offers nothing, and the jobs wait for the dispatcher; as they do if another session has locked that row for a tenth of a second.
+-- Nor does it for a login that is bound to a tenant: such a session might keep the transaction open, and so the ticks of all tenants
+-- waiting.
 create or replace function minutehand.offer_now(ids uuid[], next timestamptz, others boolean)
 returns table (id uuid, ack uuid, queue text, kind text, tenant text, wake boolean)
 language plpgsql volatile security definer set search_path = minutehand, pg_temp set lock_timeout = '100ms'
@@ -19,7 +21,7 @@ declare
     capacity integer;
     ttl      interval;
 begin
-    if not minutehand.begins_transaction() then
+    if minutehand.is_bound() or not minutehand.begins_transaction() then
         return query select null::uuid, null::uuid, null, null, null, true where not minutehand.has_waiter(coalesce(next, now()));
         return;
     end if;
@@ -57,6 +59,15 @@ begin
     elsif next is not null then
         return query select null::uuid, null::uuid, null, null, null, true where minutehand.request_wait(next);
     end if;
+end
+$$;
+
+-- Whether the session's login or role is bound to a tenant.
+create or replace function minutehand.is_bound() returns boolean
+language plpgsql stable
+as $$
+begin
+    return exists (select from minutehand.tenant_roles t where t.role in (session_user, minutehand.session_role()));
 end
 $$;
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 MAINTENANCE_SECONDS = 60.0
 RAISE_EVERY = timedelta(seconds=2)
+# As many as prune_rates.sql deletes at once.
+MAX_PRUNED = 10_000
+MAX_PRUNE_SECONDS = 2.0
 # In one transaction, for which ends of jobs may wait.
 MAX_CHECKS = 100
 MAX_CHECK_SECONDS = 2.0
@@ -123,10 +126,17 @@ def _sweep(database: Database, steps: Steps, now: datetime | None) -> tuple[Step
     steps.run("free keys", lambda: database.run("free_keys", now=now))
     steps.run("delete old firings", lambda: prune(database, now))
     steps.run("delete old batches", lambda: database.run("delete_batches", now=now))
-    steps.run("delete the times of rates", lambda: database.run("prune_rates", now=now))
+    steps.run("delete the times of rates", lambda: _prune_rates(database, now))
     steps.run("remove killed loads", lambda: database.run("end_dead_loads"))
     steps.run("forget blocks of groups", lambda: database.run("prune_groups", now=now))
     return steps.run("apply retention", lambda: apply_retention(database))
+
+
+def _prune_rates(database: Database, now: datetime | None) -> None:
+    """Delete the times of rates in batches: a rate per key may leave any number of them between two sweeps."""
+    began, deleted = monotonic(), MAX_PRUNED
+    while deleted == MAX_PRUNED and monotonic() - began < MAX_PRUNE_SECONDS:
+        deleted = database.run("prune_rates", now=now)[0]["deleted"]
 
 
 def _update_lanes(database: Database, now: datetime | None) -> None:

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from minutehand.claim import take
+from minutehand.maintenance import run_maintenance
 from minutehand.model.slots import Slots
 from minutehand.operations.controls import limit, list_controls, unlimit
 from tests.queue.stage import GRACE, LEASE, Queue
@@ -83,6 +84,19 @@ def test_times_of_a_removed_rate_are_deleted(queue: Queue) -> None:
     unlimit(queue.database, per="tenant")
     queue.database.run("prune_rates", now=None)
     assert queue.sql("select value from minutehand.rates") == []
+
+
+def test_sweep_deletes_any_number_of_times_of_rates(queue: Queue) -> None:
+    limit(queue.database, per="key", rate=1, period=HOUR)
+    queue.sql(
+        """insert into minutehand.rates (control, value, due)
+           select c.id, n::text, now() + case when n > 20001 then interval '1 hour' else interval '-1 hour' end
+             from minutehand.controls c, generate_series(1, 20002) n"""
+    )
+
+    assert run_maintenance(queue.database).failed == ()
+
+    assert queue.sql("select value from minutehand.rates") == [{"value": "20002"}]
 
 
 def test_list_shows_when_a_rate_allows_the_next_start(queue: Queue) -> None:

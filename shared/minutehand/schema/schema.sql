@@ -651,7 +651,8 @@ declare
         select row(c.id, c.tenant, c.queue, c.kind, c.key, c.group, c.per, true, r.value, 0)::minutehand.bound
           from minutehand.controls c
           join minutehand.rates r on r.control = c.id
-         where c.per in ('tenant', 'key') and minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
+         -- A rate whose time is over has its whole burst: until they are deleted, there may be a million of these.
+         where c.per in ('tenant', 'key') and r.due > moment and minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
            and not exists (
                select from minutehand.controls n
                 where n.per = '' and n.rate is not null and n.queue = c.queue and n.kind = c.kind and n.group = c.group

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from minutehand.database import Database, Record
-from minutehand.ends import MAX_REAPED, expire, find_recurring, reap
+from minutehand.ends.abandoned import MAX_REAPED, expire, find_recurring, reap
 from minutehand.errors import UnreachableError
 from minutehand.events import emit
 from minutehand.events.publish import publish

@@ -43,7 +43,7 @@ LATER = {
 OTHER_MODES = {"minutehand.waking"}
 # The most modules that each function imports, besides those that the interpreter imports at its start. The layers
 # import fewer: see tests/layers/test_versions.py.
-MOST = {"worker": 414, "dispatcher": 407}
+MOST = {"worker": 414, "dispatcher": 408}
 # Powertools only checks whether botocore is installed.
 BOTOCORE = {"boto3", "botocore.auth", "botocore.session", "botocore.utils"}
 AWS = BOTOCORE | {"minutehand.aws"}

@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from minutehand import ends
 from minutehand.attempts.in_turn import run_jobs
+from minutehand.ends import abandoned
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
 from minutehand.maintenance import run_maintenance
@@ -142,7 +142,7 @@ def test_snoozed_job_expires(queue: Queue) -> None:
 
 
 def test_maintenance_expires_late_jobs_in_batches(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ends, "MAX_REAPED", 2)
+    monkeypatch.setattr(abandoned, "MAX_REAPED", 2)
     ids = [late(queue, payload=n) for n in range(5)]
     waiting = queue.enqueue(expires=LONG)
 

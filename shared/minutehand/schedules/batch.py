@@ -13,8 +13,8 @@ from time import monotonic
 from typing import Any
 
 from minutehand.database import Database, Record
+from minutehand.database.patience import LEAST_MILLISECONDS, LeftError, Patience, is_left
 from minutehand.model.failure import TYPE_CHARACTERS, message_of
-from minutehand.patience import LEAST_MILLISECONDS, LeftError, Patience, is_left
 from minutehand.schedules.isolation import run_isolated
 from minutehand.schedules.plan import Line, Plan, plan
 from minutehand.schedules.timing import Timing

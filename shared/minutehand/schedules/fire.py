@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from minutehand.database import Database, Record
+from minutehand.database.patience import Patience
 from minutehand.errors import NotFoundError
 from minutehand.events.publish import publish
 from minutehand.model.event import Event
-from minutehand.patience import Patience
 
 if TYPE_CHECKING:
     from minutehand.schedules.batch import Batch, DueSchedule

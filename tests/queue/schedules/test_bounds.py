@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from minutehand.patience import Patience
+from minutehand.database.patience import Patience
 from minutehand.schedules.batch import DueSchedule, fire_batch
 from minutehand.schedules.fire import LINES_IN_A_TICK, fire_due
 from minutehand.schedules.plan import AT_ONCE

@@ -1,19 +1,19 @@
-"""Ends: end the jobs whose worker died in their last attempt, and those that have expired before they started.
+"""Abandoned: end the jobs whose worker died in their last attempt, and those that expired before they started.
 
 Recurring jobs get their next occurrence in the same statement, which waits for open transactions that enqueue the key.
 """
 
 from collections.abc import Sequence
 from datetime import datetime
-from random import sample
+from random import SystemRandom
 from time import monotonic
 
 from minutehand.database import Database, Record
+from minutehand.database.patience import Patience, is_left
 from minutehand.errors import BusyError
 from minutehand.events import emit
 from minutehand.events.publish import publish
 from minutehand.model.occurrence import next_of
-from minutehand.patience import Patience, is_left
 
 MAX_REAPED = 1000
 # A tick waits for it.
@@ -59,7 +59,7 @@ def _end(
         if not is_left(error):
             raise
     ended = list(_end_at_once(database, statement, now, [], Patience()))
-    for each in sample(own, len(own)) if len(own) > 1 else []:
+    for each in SystemRandom().sample(own, len(own)) if len(own) > 1 else []:
         try:
             ended += _end_at_once(database, statement, now, [each], patience)
         except BusyError as error:

@@ -104,6 +104,8 @@ def _ended(write: Write, row: Record | None) -> Finish:
         at=row["deleted"],
         result=write.result,
         awaited=row["awaited"],
+        next_at=write.next if row.get("next") is not None else None,
+        batch=write.claim.batch,
     )
 
 

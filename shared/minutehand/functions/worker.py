@@ -1,7 +1,7 @@
 """The worker function: claim the offered jobs, run their handlers and finish them."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
-from minutehand.database import Database, default_database, executed
+from minutehand.database import Database, default_database
 from minutehand.events.hooks import call_with_figures
 from minutehand.handlers import DEFAULT_PACKAGE, HandlerPackage
 from minutehand.invocations.running import Invocation
@@ -103,14 +103,12 @@ def _begin_chain(event: dict[str, Any]) -> None:
     begin(event)
 
 
-def wake_later(endings: Iterable[Finish]) -> None:
-    """Let the dispatcher wait for jobs that are retried before the next tick."""
+def wake_later(endings: Sequence[Finish]) -> None:
+    """Wake for the jobs that these have created, and for those that are due before the next tick."""
     # Imported here, because only this mode wakes the dispatcher.
-    from minutehand.waking.prompt import PromptWake
+    from minutehand.waking.ended import wake_for
 
-    wake = PromptWake()
-    if wake.add_times(ending.visible for ending in endings if ending.visible is not None):
-        executed(default_database(), wake.after_commit)
+    wake_for(default_database(), endings)
 
 
 def log_event(event: Event) -> None:

@@ -154,7 +154,8 @@ class Finish:
 
     `next` is the next occurrence of a recurring job, and `on_dead` the job that its death creates. Both are created in
     the same statement. `at` is the time of the write, and of a job that ended, `result` the stored result as JSON text.
-    `awaited` says whether other jobs run after it.
+    `awaited` says whether other jobs run after it. `next_at` is the time of the next occurrence, and `batch` the batch
+    of a job that ended.
     """
 
     ending: Ending
@@ -165,3 +166,5 @@ class Finish:
     at: datetime | None = None
     result: str | None = field(default=None, repr=False)
     awaited: bool = False
+    next_at: datetime | None = None
+    batch: UUID | None = None

@@ -15,6 +15,7 @@ A test runs once, on the server of the run. Those marked `every_server` also run
 `make test/servers`; those marked `every_version` not through a pooler.
 """
 
+import faulthandler
 import gc
 import os
 import signal
@@ -98,6 +99,13 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Limit the time of the teardown too: pytest lifts its limit when a test fails."""
+    if limit := float(item.config.getini("faulthandler_timeout")):
+        faulthandler.dump_traceback_later(limit, exit=True, file=2)
 
 
 @pytest.fixture(scope="session")

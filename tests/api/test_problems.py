@@ -21,6 +21,7 @@ ARGUMENTS = {
     errors.UnfinishedError: ["the message", "running", timedelta(seconds=1)],
     errors.ConnectionTypeError: [str],
     errors.UnsuccessfulError: ["a job", "dead", None],
+    errors.UndeclaredKindError: ["the message", None, ["shop.jobs"]],
 }
 NOWHERE = "postgresql://someone:s3cret@127.0.0.1:{port}/none"
 

@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any, LiteralString
 from uuid import UUID
 
+from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
 from minutehand import Database, Job, enqueue
@@ -37,10 +38,19 @@ class Queue:
         self._sessions = ExitStack()
         self._threads = ThreadPoolExecutor(32)
         self._lock = Lock()
+        self._opened: list[Database] = []
         self._admin = self._open(admin_url, sessions)
         self.database = self._open(url, sessions)
 
     def close(self) -> None:
+        # After a failure, a thread may wait for a lock of a transaction that is still open.
+        self._threads.shutdown(wait=False)
+        for connection in (database._connection for database in self._opened):
+            if connection and connection.info.transaction_status in (
+                TransactionStatus.INTRANS,
+                TransactionStatus.INERROR,
+            ):
+                connection.rollback()
         self._threads.shutdown()
         self._sessions.close()
 
@@ -62,6 +72,7 @@ class Queue:
         # Connect before a thread uses it.
         assert database.connection
         self._sessions.callback(database.close)
+        self._opened.append(database)
         return database
 
     def sql(self, text: LiteralString, /, **parameters: object) -> list[dict[str, Any]]:

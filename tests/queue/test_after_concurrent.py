@@ -1,18 +1,19 @@
 """Predecessors that end while their successors are added, in sessions at the same time."""
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from random import Random
 from typing import Any, LiteralString
 
 import pytest
 from psycopg.errors import SerializationFailure
 
-from minutehand import Database, NewJob, enqueue_many
+from minutehand import Database, Job, NewJob, enqueue_many
 from minutehand.claim import take
 from minutehand.enqueue import enqueue
 from minutehand.errors import ConflictError
 from minutehand.finish import finish, finish_all
-from minutehand.model.outcome import Done
+from minutehand.model.outcome import Done, Finish
 from minutehand.operations.deletion import delete
 from minutehand.operations.jobs import cancel, promote
 from tests.queue.stage import GRACE, LEASE, Queue
@@ -78,6 +79,28 @@ def test_two_last_predecessors_release_a_successor(queue: Queue, level: str, end
     assert leftovers(queue) == 0
 
 
+def waiting_end(queue: Queue) -> tuple[Database, "Future[Any]", Job]:
+    """Return a session that keeps the end of two jobs waiting for one of them, the end, and the other job.
+
+    The plan decides which of the two the statement locks first. If that is the other one, this tries with new jobs.
+    """
+    for _ in range(50):
+        first, second = queue.claimed(), queue.claimed()
+        blocker = begun(queue, "read committed")
+        blocker.connection.execute("select from minutehand.jobs where id = %s for update", [first.id])
+        ends = queue.start(finished, [(first, Done()), (second, Done())])
+        queue.until_done_or_waiting(ends)
+        if queue.sql("select 1 from minutehand.jobs where id = %(id)s for update skip locked", id=second.id):
+            return blocker, ends, second
+        blocker.connection.execute("commit")
+        ends.result(LIMIT)
+    pytest.fail("the end always locked the second job first")
+
+
+def finished(ended: list[tuple[Job, Done]]) -> list[tuple[int, Finish]]:
+    return list(finish_all(ended))
+
+
 @pytest.mark.fault(
     "functions/predecessors",
     "where j.id = of_job and not j.awaited and minutehand.is_awaited.of_job.;\n        return",
@@ -85,11 +108,7 @@ def test_two_last_predecessors_release_a_successor(queue: Queue, level: str, end
 )
 def test_end_that_began_before_the_check_sees_its_mark(queue: Queue) -> None:
     """The statement that ends both jobs waits for the first one, and has an older snapshot than the successor."""
-    first, second = queue.claimed(), queue.claimed()
-    blocker = begun(queue, "read committed")
-    blocker.connection.execute("select from minutehand.jobs where id = %s for update", [first.id])
-    ends = queue.start(lambda: list(finish_all([(first, Done()), (second, Done())])))
-    queue.until_done_or_waiting(ends)
+    blocker, ends, second = waiting_end(queue)
     successor = enqueue("next", after=[second], connection=queue.another()).id
     maintain(queue)
     assert leftovers(queue) == 1

@@ -3,6 +3,7 @@
 import gc
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 from functools import partial
 from threading import Event as Flag
 from weakref import ref
@@ -30,9 +31,17 @@ SLOW_RUNS = 5
 
 
 @pytest.fixture(autouse=True)
-def long_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine writes no group before its chunk ends, and hooks of other tests are not called."""
-    monkeypatch.setattr("minutehand.attempts.group.SECONDS", 60.0)
+def long_periods(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is done by the clock, which a busy machine makes frequent, and no hooks of other tests are called."""
+    for constant in (
+        "attempts.group.SECONDS",
+        "model.turns.SEARCH_SECONDS",
+        "claim.CONTROLLED_SECONDS",
+        "database.preparing.FRESH_SECONDS",
+        "maintenance.MAINTENANCE_SECONDS",
+    ):
+        monkeypatch.setattr(f"minutehand.{constant}", 50.0)
+    monkeypatch.setattr("minutehand.maintenance.RAISE_EVERY", timedelta(seconds=50))
     monkeypatch.setattr("minutehand.events.hooks._hooks", {})
 
 

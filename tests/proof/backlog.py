@@ -131,7 +131,7 @@ class Stock:
                 "now": datetime.now(UTC),
                 "retry": timedelta(hours=1),
             },
-            "fire": {"firings": FIRING, "patience": 1000},
+            "fire": {"firings": FIRING, "lock_wait": 1000},
             "fire_now": {"name": "schedule 7", "moment": datetime.now(UTC), "key": None},
             "advance_schedules": {
                 "moves": '[{"tenant": "", "name": "schedule 7", "next": "2030-01-01", "wake": "2030-01-01"}]'
@@ -151,8 +151,8 @@ class Stock:
             | {"ahead": timedelta(), "max_catch_up": 1}
             | {"catch_up": "none", "overlap": "allow", "job": '{"kind": "echo"}'},
             "adjust_budgets": {"capacity": 70},
-            "reap": {"now": None, "limit": 1000, "ids": [], "nexts": [], "patience": 1000},
-            "expire": {"now": None, "limit": 1000, "ids": [], "nexts": [], "patience": 1000},
+            "reap": {"now": None, "limit": 1000, "ids": [], "nexts": [], "lock_wait": 1000},
+            "expire": {"now": None, "limit": 1000, "ids": [], "nexts": [], "lock_wait": 1000},
             "cancel": some | {"reason": "on request"},
             "claim": lease | {"ids": list(self.offered), "acks": list(self.offered.values())},
             "count_due": {"now": None, "limit": 1000},

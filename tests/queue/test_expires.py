@@ -151,7 +151,7 @@ def test_maintenance_expires_late_jobs_in_batches(queue: Queue, monkeypatch: pyt
     assert queue.row(waiting).state == "due"
 
 
-@pytest.mark.fault("expire", r"minutehand\.\w+\(j, n\.next, %\(patience\)s::integer\)", "null::uuid")
+@pytest.mark.fault("expire", r"minutehand\.\w+\(j, n\.next, %\(lock_wait\)s::integer\)", "null::uuid")
 @pytest.mark.fault("expire", r"or id = any \(%\(ids\)s::uuid\[\]\)", "")
 def test_expired_recurring_job_recurs(queue: Queue) -> None:
     job_id = queue.enqueue(every="PT1H", expires=LONG, key="report", payload={"n": 1})

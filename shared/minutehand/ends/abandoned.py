@@ -9,7 +9,7 @@ from random import SystemRandom
 from time import monotonic
 
 from minutehand.database import Database, Record
-from minutehand.database.patience import Patience, is_left
+from minutehand.database.lock_wait import LockWait, is_left
 from minutehand.errors import BusyError
 from minutehand.events import emit
 from minutehand.events.publish import publish
@@ -27,16 +27,16 @@ def find_recurring(database: Database, now: datetime | None) -> list[Record]:
 
 def reap(database: Database, now: datetime | None, recurring: list[Record]) -> tuple[Record, ...]:
     """End jobs that have no attempt left as dead."""
-    reaped = _end(database, "reap", now, recurring, Patience())
+    reaped = _end(database, "reap", now, recurring, LockWait())
     publish(database, (emit.row_event("dead", record, error_type="WorkerDied") for record in reaped))
     return reaped
 
 
 def expire(database: Database, now: datetime | None, recurring: list[Record]) -> int:
     """End jobs that have expired before they started, in batches; return their number."""
-    began, count, patience = monotonic(), 0, Patience()
+    began, count, lock_wait = monotonic(), 0, LockWait()
     while monotonic() - began < MAX_EXPIRE_SECONDS:
-        ended = _end(database, "expire", now, recurring, patience)
+        ended = _end(database, "expire", now, recurring, lock_wait)
         publish(database, (emit.row_event("expired", record) for record in ended))
         count += len(ended)
         if len(ended) < MAX_REAPED:
@@ -46,7 +46,7 @@ def expire(database: Database, now: datetime | None, recurring: list[Record]) ->
 
 
 def _end(
-    database: Database, statement: str, now: datetime | None, recurring: list[Record], patience: Patience
+    database: Database, statement: str, now: datetime | None, recurring: list[Record], lock_wait: LockWait
 ) -> tuple[Record, ...]:
     """End a batch of jobs. If a key is kept by an open transaction, that job is left to the next tick.
 
@@ -54,18 +54,18 @@ def _end(
     """
     own = [each for each in recurring if each["statement"] == statement]
     try:
-        return _end_at_once(database, statement, now, own, patience)
+        return _end_at_once(database, statement, now, own, lock_wait)
     except BusyError as error:
         if not is_left(error):
             raise
-    ended = list(_end_at_once(database, statement, now, [], Patience()))
+    ended = list(_end_at_once(database, statement, now, [], LockWait()))
     for each in SystemRandom().sample(own, len(own)) if len(own) > 1 else []:
         try:
-            ended += _end_at_once(database, statement, now, [each], patience)
+            ended += _end_at_once(database, statement, now, [each], lock_wait)
         except BusyError as error:
             if not is_left(error):
                 raise
-            if patience.is_over:
+            if lock_wait.is_over:
                 break
     return tuple(ended)
 
@@ -75,13 +75,15 @@ def _end_at_once(
     statement: str,
     now: datetime | None,
     recurring: Sequence[Record],
-    patience: Patience,
+    lock_wait: LockWait,
 ) -> tuple[Record, ...]:
     """End a batch of jobs; recurring ones get their next occurrence, whose time is computed first."""
     nexts = [next_of(each["every"], each["zone"], each["nominal"], each["now"])[0] for each in recurring]
     ids = [each["id"] for each in recurring]
 
     def end(milliseconds: int) -> list[Record]:
-        return database.run(statement, limit=MAX_REAPED, now=now, ids=ids, nexts=nexts, patience=milliseconds)
+        return database.run(
+            statement, limit=MAX_REAPED, now=now, ids=ids, nexts=nexts, lock_wait=milliseconds
+        )
 
-    return tuple(patience.run(end))
+    return tuple(lock_wait.run(end))

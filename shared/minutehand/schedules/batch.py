@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any
 
 from minutehand.database import Database, Record
-from minutehand.database.patience import LEAST_MILLISECONDS, LeftError, Patience, is_left
+from minutehand.database.lock_wait import LEAST_MILLISECONDS, LeftError, LockWait, is_left
 from minutehand.model.failure import TYPE_CHARACTERS, message_of
 from minutehand.schedules.isolation import run_isolated
 from minutehand.schedules.plan import Line, Plan, plan
@@ -75,7 +75,7 @@ class Batch:
 
 
 def fire_batch(
-    database: Database, schedules: Sequence[DueSchedule], now: datetime, end: float, patience: Patience
+    database: Database, schedules: Sequence[DueSchedule], now: datetime, end: float, lock_wait: LockWait
 ) -> Batch:
     """Fire those of the schedules that are still due; the rest are left when the monotonic second `end` is over.
 
@@ -87,7 +87,7 @@ def fire_batch(
         lines, failed = run_isolated(
             database,
             due,
-            lambda some: patience.run(lambda milliseconds: _write(database, some, milliseconds)),
+            lambda some: lock_wait.run(lambda milliseconds: _write(database, some, milliseconds)),
         )
         left = {each.identity: error for each, error in failed if is_left(error)}
         refused = [(each, error) for each, error in failed if each.identity not in left]
@@ -155,11 +155,11 @@ def _plan(record: Record, now: datetime, lines: int) -> PlannedSchedule:
 
 
 def _write(
-    database: Database, due: Sequence[PlannedSchedule], patience: int, *, refused: bool = False
+    database: Database, due: Sequence[PlannedSchedule], lock_wait: int, *, refused: bool = False
 ) -> list[Record]:
     """Record the lines and enqueue the jobs; with `refused`, only record that there are none."""
     lines = [each.line(line, refused=refused) for each in due for line in each.plan.lines]
-    return database.run("fire", firings=json.dumps(lines), patience=patience)
+    return database.run("fire", firings=json.dumps(lines), lock_wait=lock_wait)
 
 
 def _move(

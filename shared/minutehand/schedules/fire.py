@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from minutehand.database import Database, Record
-from minutehand.database.patience import Patience
+from minutehand.database.lock_wait import LockWait
 from minutehand.errors import NotFoundError
 from minutehand.events.publish import publish
 from minutehand.model.event import Event
@@ -60,13 +60,13 @@ def fire_due(database: Database, now: datetime | None = None) -> Fired:
         return Fired()
     from minutehand.schedules.batch import fire_batch
 
-    due, total, patience = _share_lines(records), Fired(), Patience()
+    due, total, lock_wait = _share_lines(records), Fired(), LockWait()
     for start in range(0, len(due), SCHEDULES_AT_ONCE):
         if monotonic() > end:
             break
         some, moment = due[start : start + SCHEDULES_AT_ONCE], records[0]["now"]
         batch = database.retry_on_conflict(
-            lambda some=some, moment=moment: fire_batch(database, some, moment, end, patience)  # type: ignore[misc]
+            lambda some=some, moment=moment: fire_batch(database, some, moment, end, lock_wait)  # type: ignore[misc]
         )
         publish(database, (_event(line) for line in batch.lines if line["job"] is not None))
         total += _count(batch)

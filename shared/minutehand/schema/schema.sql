@@ -1892,12 +1892,12 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.create_occurrence_at_tick(job minutehand.jobs_live, nominal timestamp with time zone, patience integer) RETURNS uuid
+CREATE FUNCTION minutehand.create_occurrence_at_tick(job minutehand.jobs_live, nominal timestamp with time zone, lock_wait integer) RETURNS uuid
     LANGUAGE plpgsql
     SET lock_timeout TO '1s'
     AS $$
 begin
-    perform set_config('lock_timeout', patience::text, true);
+    perform set_config('lock_timeout', lock_wait::text, true);
     return minutehand.create_occurrence(job, nominal);
 end
 $$;
@@ -2746,12 +2746,12 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.fire_at_tick(firings json, patience integer) RETURNS TABLE(tenant text, schedule text, nominal timestamp with time zone, outcome text, job uuid)
+CREATE FUNCTION minutehand.fire_at_tick(firings json, lock_wait integer) RETURNS TABLE(tenant text, schedule text, nominal timestamp with time zone, outcome text, job uuid)
     LANGUAGE plpgsql
     SET lock_timeout TO '1s'
     AS $$
 begin
-    perform set_config('lock_timeout', patience::text, true);
+    perform set_config('lock_timeout', lock_wait::text, true);
     return query select * from minutehand.fire(fire_at_tick.firings);
 end
 $$;
@@ -7573,8 +7573,8 @@ REVOKE ALL ON FUNCTION minutehand.create_callback(of_batch minutehand.batches, c
 REVOKE ALL ON FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.create_occurrence_at_tick(job minutehand.jobs_live, nominal timestamp with time zone, patience integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.create_occurrence_at_tick(job minutehand.jobs_live, nominal timestamp with time zone, patience integer) TO minutehand_worker;
+REVOKE ALL ON FUNCTION minutehand.create_occurrence_at_tick(job minutehand.jobs_live, nominal timestamp with time zone, lock_wait integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.create_occurrence_at_tick(job minutehand.jobs_live, nominal timestamp with time zone, lock_wait integer) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.create_on_dead(job minutehand.jobs_live, error jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.create_on_dead(job minutehand.jobs_live, error jsonb) TO minutehand_worker;
@@ -7704,8 +7704,8 @@ REVOKE ALL ON FUNCTION minutehand.fault_of_key(item minutehand.new_jobs, on_conf
 REVOKE ALL ON FUNCTION minutehand.fire(firings json) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.fire(firings json) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.fire_at_tick(firings json, patience integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.fire_at_tick(firings json, patience integer) TO minutehand_worker;
+REVOKE ALL ON FUNCTION minutehand.fire_at_tick(firings json, lock_wait integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.fire_at_tick(firings json, lock_wait integer) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.fire_now(of_name text, moment timestamp with time zone, key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.fire_now(of_name text, moment timestamp with time zone, key text) TO minutehand_operator;

@@ -55,7 +55,7 @@ def test_retry_keeps_the_nominal_time(queue: Queue) -> None:
     assert nominals(queue) == [NEXT]
 
 
-@pytest.mark.fault("reap", r"minutehand\.\w+\(j, n\.next, %\(patience\)s::integer\)", "null::uuid")
+@pytest.mark.fault("reap", r"minutehand\.\w+\(j, n\.next, %\(lock_wait\)s::integer\)", "null::uuid")
 @pytest.mark.fault("reap", r"or id = any \(%\(ids\)s::uuid\[\]\)", "")
 def test_reaped_job_recurs(queue: Queue) -> None:
     job, other = recurring(queue, max_attempts=1, payload={"n": 1}), queue.claimed(max_attempts=1)

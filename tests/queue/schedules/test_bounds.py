@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from minutehand.database.patience import Patience
+from minutehand.database.lock_wait import LockWait
 from minutehand.schedules.batch import DueSchedule, fire_batch
 from minutehand.schedules.fire import LINES_IN_A_TICK, fire_due
 from minutehand.schedules.plan import AT_ONCE
@@ -33,7 +33,7 @@ def test_tenants_share_the_lines_of_a_tick(direct_queue: Queue, monkeypatch: pyt
 def test_schedules_left_when_the_time_is_up_fire_later(direct_queue: Queue) -> None:
     keys = [DueSchedule(("", save(direct_queue, name=name)), 10) for name in ("a", "b", "c")]
 
-    assert len(fire_batch(direct_queue.database, keys, NOON + HOUR, -math.inf, Patience()).due) == 1
+    assert len(fire_batch(direct_queue.database, keys, NOON + HOUR, -math.inf, LockWait()).due) == 1
     assert len(nominals(direct_queue)) == 1
     assert fire_due(direct_queue.database, NOON + HOUR).fired == 2
 

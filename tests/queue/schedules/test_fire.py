@@ -119,8 +119,8 @@ def test_concurrent_transactions_record_an_occurrence_once(queue: Queue) -> None
     }
 
     with own.transaction():
-        assert len(own.run("fire", firings=json.dumps([line]), patience=20_000)) == 1
-        second = queue.start(other.run, "fire", firings=json.dumps([line]), patience=20_000)
+        assert len(own.run("fire", firings=json.dumps([line]), lock_wait=20_000)) == 1
+        second = queue.start(other.run, "fire", firings=json.dumps([line]), lock_wait=20_000)
         queue.until_done_or_waiting(second)
         assert not second.done()
     assert second.result() == []

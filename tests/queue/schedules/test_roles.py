@@ -65,7 +65,7 @@ def test_tenant_sees_only_its_own_schedules(login: Login) -> None:
         '[{"tenant": "other", "schedule": "theirs", "nominal": "2030-01-01", "outcome": "fired", "job": {}}]'
     )
     with pytest.raises(ForbiddenError):
-        acme.run("fire", firings=line, patience=1000)
+        acme.run("fire", firings=line, lock_wait=1000)
     assert fire_due(login("worker"), NOON + HOUR).fired == 4
 
 
@@ -73,7 +73,7 @@ def test_tenant_sees_only_its_own_schedules(login: Login) -> None:
 def test_enqueuer_role_cannot_fire_schedules(login: Login, role: str) -> None:
     session: Database = login(role)
     for act in (
-        lambda: session.run("fire", firings="[]", patience=1000),
+        lambda: session.run("fire", firings="[]", lock_wait=1000),
         lambda: schedules.list_schedules(session),
     ):
         with pytest.raises(ForbiddenError):

@@ -69,11 +69,11 @@ $$;
 
 -- Creates an occurrence at a tick, which waits for a transaction that keeps the key for so many milliseconds, and then gets
 -- SQLSTATE 55P03.
-create or replace function minutehand.create_occurrence_at_tick(job minutehand.jobs_live, nominal timestamptz, patience integer) returns uuid
+create or replace function minutehand.create_occurrence_at_tick(job minutehand.jobs_live, nominal timestamptz, lock_wait integer) returns uuid
 language plpgsql volatile set lock_timeout = '1s'
 as $$
 begin
-    perform set_config('lock_timeout', patience::text, true);
+    perform set_config('lock_timeout', lock_wait::text, true);
     return minutehand.create_occurrence(job, nominal);
 end
 $$;

@@ -63,12 +63,12 @@ end
 $$;
 
 -- Fires at a tick, which waits for a transaction that keeps a key for so many milliseconds, and then gets SQLSTATE 55P03.
-create or replace function minutehand.fire_at_tick(firings json, patience integer)
+create or replace function minutehand.fire_at_tick(firings json, lock_wait integer)
 returns table (tenant text, schedule text, nominal timestamptz, outcome text, job uuid)
 language plpgsql volatile set lock_timeout = '1s'
 as $$
 begin
-    perform set_config('lock_timeout', patience::text, true);
+    perform set_config('lock_timeout', lock_wait::text, true);
     return query select * from minutehand.fire(fire_at_tick.firings);
 end
 $$;

@@ -19,7 +19,7 @@ with late as materialized (
     select minutehand.count_ends(array_agg(batch), array_agg(id), array_agg('expired'::text)) from expired where batch is not null having count(*) > 0
 )
 select e.id, e.queue, e.kind, e.key, e.attempts, e.max_attempts, e.tenant, (select count(*) from counted) as counted,
-       (select minutehand.create_occurrence_at_tick(j, n.next, %(patience)s::integer)
+       (select minutehand.create_occurrence_at_tick(j, n.next, %(lock_wait)s::integer)
           from unnest(%(ids)s::uuid[], %(nexts)s::timestamptz[]) n (id, next)
           join minutehand.jobs_live j on j.id = n.id
          where n.id = e.id and n.next is not null) as next

@@ -22,7 +22,7 @@ with spent as materialized (
     select minutehand.count_ends(array_agg(batch), array_agg(id), array_agg('dead'::text)) from reaped where batch is not null having count(*) > 0
 )
 select r.id, r.queue, r.kind, r.key, r.attempts, r.max_attempts, r.tenant, (select count(*) from counted) as counted,
-       (select minutehand.create_occurrence_at_tick(j, n.next, %(patience)s::integer)
+       (select minutehand.create_occurrence_at_tick(j, n.next, %(lock_wait)s::integer)
           from unnest(%(ids)s::uuid[], %(nexts)s::timestamptz[]) n (id, next)
           join minutehand.jobs_live j on j.id = n.id
          where n.id = r.id and n.next is not null) as next,

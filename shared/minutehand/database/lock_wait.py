@@ -1,4 +1,4 @@
-"""Patience: how long a tick waits for transactions that keep keys; the next tick does what is left."""
+"""Lock wait: how long a tick waits for transactions that keep keys; the next tick does what is left."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -20,8 +20,8 @@ class LeftError(BusyError):
     """Not tried any more: others have used up the time."""
 
 
-class Patience:
-    """What is left of the time in which a tick waits for the transactions of others."""
+class LockWait:
+    """The rest of the time for which a tick waits for the transactions of others."""
 
     def __init__(self) -> None:
         """Nothing has waited yet."""

@@ -10,6 +10,7 @@ from minutehand.errors import ConfigurationError, InvalidJobError
 from minutehand.operations.audit import list_audit
 from minutehand.operations.controls import limit, list_controls, pause, resume, unlimit
 from minutehand.operations.declared import InstalledLimits, Limit, install, load
+from minutehand.schedules import load as load_schedules
 from tests.queue.stage import Queue
 
 SYNC = Limit(limit=3, queue="sync", per="group", break_after=5)
@@ -116,3 +117,13 @@ def test_module_without_limits_declares_none(tmp_path: Any, monkeypatch: pytest.
         load("limits_here")
     with pytest.raises(ConfigurationError, match="could not be loaded from missing_module"):
         load("missing_module")
+
+
+def test_module_with_a_syntax_error_is_reported(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken_limits.py").write_text("LIMITS = [")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(ConfigurationError, match=r"never closed \(broken_limits.py, line 1\)"):
+        load("broken_limits")
+    with pytest.raises(ConfigurationError, match=r"never closed \(broken_limits.py, line 1\)"):
+        load_schedules("broken_limits")

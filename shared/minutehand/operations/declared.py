@@ -97,7 +97,7 @@ def load(place: str) -> list[Limit]:
     module, _, name = place.partition(":")
     try:
         found = getattr(import_module(module), name or "LIMITS", ())
-    except ImportError as error:
+    except (ImportError, SyntaxError) as error:
         # Imported only when used, for the sake of cold starts.
         from minutehand.model.loading import reason
 

@@ -63,7 +63,7 @@ def load(place: str) -> list[Schedule]:
     module, _, name = place.partition(":")
     try:
         found = getattr(import_module(module), name or "SCHEDULES")
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, SyntaxError) as error:
         # Imported only when used, for the sake of cold starts.
         from minutehand.model.loading import reason
 

@@ -9,11 +9,12 @@ import pytest
 from pyspark.sql.types import StringType, StructField, StructType
 
 from minutehand.database import Database, connect
-from minutehand.errors import InvalidJobError
+from minutehand.errors import InvalidJobError, UnreachableError
 from minutehand.schema.migrate import migrate
 from minutehand_pipeline.queue.terms import Terms
 from minutehand_pipeline.queue.writing import QueueWriter
 from tests.servers import Servers
+from tests.waiting import until
 
 COLUMNS = StructType([StructField("kind", StringType())])
 BATCH = pa.RecordBatch.from_pydict({"kind": ["email"] * 1000})
@@ -34,13 +35,22 @@ def url(servers: Servers) -> str:
 
 
 def crash(url: str) -> None:
-    """Kill a session's process, and wait until Postgres has ended all sessions in order to restart."""
+    """Kill a session's process, and wait until Postgres has ended all sessions and accepts new ones."""
     with connect(url) as killed, connect(url) as other:
         killed.execute("select pg_advisory_lock(1)")
         os.kill(killed.info.backend_pid, signal.SIGKILL)
         # The killed process cannot release its lock.
         with pytest.raises(psycopg.OperationalError):
             other.execute("select pg_advisory_lock(1)")
+    until(lambda: accepts(url))
+
+
+def accepts(url: str) -> bool:
+    try:
+        connect(url).close()
+    except UnreachableError:
+        return False
+    return True
 
 
 def left(url: str) -> tuple[int, ...]:

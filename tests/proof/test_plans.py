@@ -19,8 +19,7 @@ from tests import servers
 
 pytestmark = [pytest.mark.every_version, pytest.mark.plans]
 
-# COPY has no plan.
-# The first is not explainable, and the other reads no table.
+# COPY has no plan, and the check of an edit reads no table.
 NOT_EXPLAINED = {"copy_incoming", "check_edits"}
 
 INDEXES = {

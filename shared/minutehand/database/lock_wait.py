@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class LeftError(BusyError):
-    """Not tried any more: others have used up the time."""
+    """The statement was not tried, because earlier ones have used up the time."""
 
 
 class LockWait:

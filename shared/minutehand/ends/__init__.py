@@ -1,1 +1,1 @@
-"""Ends of jobs that no worker ends: their worker died, or they have expired."""
+"""End jobs that no worker can end, because their worker died or they expired before they started."""

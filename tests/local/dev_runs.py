@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from threading import Timer
 from time import monotonic
 
 import psutil
@@ -39,13 +40,18 @@ def finished(run: subprocess.Popen[str]) -> str:
 
 
 def until(run: subprocess.Popen[str], text: str) -> str:
-    """Read the output of the run until it contains `text`."""
+    """Read the output of the run until it contains `text`; kill the run if that takes too long."""
     heard = ""
-    for line in run.stdout or ():
-        heard += line
-        if text in line:
-            return heard
-    raise AssertionError(f"the run ended without {text!r} in its output:\n{heard}")
+    limit = Timer(SECONDS, run.kill)
+    limit.start()
+    try:
+        for line in run.stdout or ():
+            heard += line
+            if text in line:
+                return heard
+    finally:
+        limit.cancel()
+    raise AssertionError(f"the run ended, or was killed, without {text!r} in its output:\n{heard}")
 
 
 def left_behind(project: Path) -> list[psutil.Process]:

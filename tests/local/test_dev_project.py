@@ -114,6 +114,19 @@ def test_own_api_answers_when_reloaded_is_printed(folder: Path) -> None:
     finished(run)
 
 
+def test_change_of_a_file_during_the_start_is_noticed(folder: Path) -> None:
+    minutehand(folder, "init", "shop")
+    run = start(folder / "shop")
+    until(run, "schema")
+
+    with (folder / "shop" / "shop" / "jobs.py").open("a") as jobs:
+        jobs.write("\n# changed\n")
+
+    assert "shop/jobs.py" in until(run, "reloaded").splitlines()[-1]
+    run.send_signal(signal.SIGINT)
+    finished(run)
+
+
 def test_module_alone_is_enough(folder: Path) -> None:
     (folder / "greetings.py").write_text(ALONE)
     run = start(folder, "--handlers", "greetings")

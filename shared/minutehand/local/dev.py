@@ -24,6 +24,7 @@ from minutehand.local.seed import has_seed, seed_jobs
 from minutehand.local.show import Show
 from minutehand.local.stored import StoredJobs
 from minutehand.local.variables import variables
+from minutehand.local.watch import Watch
 from minutehand.model.encoding import to_base64
 from minutehand.model.row import FINISHED, STATES
 from minutehand.project.configuration import read_configuration
@@ -113,6 +114,8 @@ def dev(
 def run(plan: Plan, console: Console, stop: Event) -> None:
     """Start everything, print events until `stop` is set, and stop everything in reverse order."""
     with ExitStack() as stack:
+        # Before any code is loaded, so that each later change is noticed.
+        watch = Watch(plan.root)
         url = stack.enter_context(serve_database(console))
         show = Show(console, StoredJobs(url).find, f"http://127.0.0.1:{plan.port}/console/jobs/{{}}".format)
         applied = migrate(url)
@@ -131,9 +134,7 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         application = stack.enter_context(_application(plan, environment))
         _announce(plan, console, api, application)
         _seed(plan, database, receiver)
-        _watch(
-            plan, show, database, newest, Reload(plan.root, list(functions.values()), application, show), stop
-        )
+        _watch(plan, show, database, newest, Reload(watch, list(functions.values()), application, show), stop)
     console.print(f"\nstopped: {show.summary()}")
 
 

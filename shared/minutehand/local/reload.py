@@ -108,10 +108,10 @@ class Reload:
     """Starts new processes of the functions and the application after a change of a project's files."""
 
     def __init__(
-        self, root: Path, pools: Sequence[Pool], application: Application | None, show: Show
+        self, watch: Watch, pools: Sequence[Pool], application: Application | None, show: Show
     ) -> None:
-        """Remember the files as they are now."""
-        self._watch = Watch(root)
+        """Take the files as they are when `watch` remembers them, before the processes start."""
+        self._watch = watch
         self._pools, self._application, self._show = pools, application, show
 
     def check(self) -> None:

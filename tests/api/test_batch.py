@@ -1,5 +1,7 @@
 """Batches over HTTP: each item is accepted or rejected on its own."""
 
+import json
+
 from minutehand.queries import jobs as read
 
 FAR = "2999-01-31T08:00:00+01:00"
@@ -66,3 +68,14 @@ def test_batch_has_one_to_a_thousand_jobs(api, jobs, problem):
     problem(api.post("/jobs/batch", json={"jobs": [{"kind": "echo"}], "on_conflict": "?"}), 422)
     problem(api.post("/jobs/batch", json={"jobs": [{"kind": "echo"}], "atomic": True}), 422)
     assert not read.stats(jobs)
+
+
+def test_header_with_a_lone_surrogate_rejects_its_job_only(api):
+    jobs = [{"kind": "echo", "headers": {"note": "\ud800"}}, {"kind": "echo"}]
+    answer = api.post(
+        "/jobs/batch", content=json.dumps({"jobs": jobs}), headers={"Content-Type": "application/json"}
+    )
+
+    assert answer.status_code == 207
+    assert [item["outcome"] for item in answer.json()["items"]] == ["rejected", "created"]
+    assert answer.json()["items"][0]["problem"]["rule"] == "headers_are_strings"

@@ -153,4 +153,9 @@ def _matching(pattern: re.Pattern[str], value: str, longest: int) -> str:
 
 def _size(headers: Mapping[str, str]) -> int:
     # Each entry is stored as `"name": "value", `. Escapes in a value can double it.
-    return sum(len(str(name).encode()) + 2 * len(str(value).encode()) + 8 for name, value in headers.items())
+    return sum(_bytes(name) + 2 * _bytes(value) + 8 for name, value in headers.items())
+
+
+def _bytes(text: object) -> int:
+    # The check of the headers reports a lone surrogate, which UTF-8 cannot represent.
+    return len(str(text).encode("utf-8", "surrogatepass"))

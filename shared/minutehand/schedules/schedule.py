@@ -20,6 +20,8 @@ from minutehand.schedules import template
 from minutehand.schedules.timing import CatchUp, Overlap, Timing
 
 MAX_PREVIEWED = 1000
+# As in the constraint of the table.
+MAX_AHEAD = timedelta(days=31)
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,9 @@ def check(schedule: Schedule, *, code: bool = False) -> None:
                 "number_is_in_range",
                 f"{name} must be a timedelta, got {type(getattr(schedule, name)).__name__}",
             )
+    # The database has the same rule; without this one, the time at which the schedule fires could have no date.
+    if not timedelta() <= schedule.ahead <= MAX_AHEAD:
+        raise InvalidJobError("ahead_is_up_to_a_month", sentence("ahead_is_up_to_a_month"))
     for rule, value, known in (
         ("catch_up_is_known", schedule.catch_up, get_args(CatchUp)),
         ("overlap_is_known", schedule.overlap, get_args(Overlap)),

@@ -26,6 +26,8 @@ from tests.queue.stage import Queue
         ({"jitter": 2 * DAY}, "jitter_is_up_to_a_day"),
         ({"jitter": 5}, "number_is_in_range"),
         ({"ahead": -MINUTE}, "ahead_is_up_to_a_month"),
+        ({"ahead": 32 * DAY}, "ahead_is_up_to_a_month"),
+        ({"ahead": 3_000_000 * DAY}, "ahead_is_up_to_a_month"),
         ({"ahead": MINUTE, "overlap": "skip"}, "ahead_allows_overlap"),
         ({"catch_up": "some"}, "catch_up_is_known"),
         ({"overlap": "queue"}, "overlap_is_known"),

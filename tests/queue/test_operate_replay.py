@@ -169,6 +169,24 @@ def test_latest_of_several_jobs_with_one_key_is_replayed(queue: Queue) -> None:
     assert [job.payload for job in queue.take(10)] == ["second"]
 
 
+def test_repeated_replay_leaves_older_jobs_of_a_key_alone(queue: Queue) -> None:
+    done(queue, "1.0")
+    for payload in ("first", "second"):
+        done(queue, "1.0", key="report", payload=payload)
+
+    def replayed() -> list[object]:
+        list(replay_finished(queue.database, older_than="2.0", limit=1))
+        jobs = queue.take(10)
+        for job in jobs:
+            finish(job, Done())
+            queue.sql("update minutehand.jobs set version = '2.0' where id = %(id)s", id=job.id)
+        return [job.payload for job in jobs]
+
+    assert [replayed() for _ in range(3)] == [["second"], [None], []]
+    done(queue, "1.0", key="report", payload="of older code")
+    assert replayed() == ["of older code"]
+
+
 def test_replays_are_spread_over_the_window_deterministically(queue: Queue) -> None:
     day = timedelta(days=1)
     for _ in range(40):

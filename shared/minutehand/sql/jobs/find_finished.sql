@@ -1,6 +1,15 @@
--- Finds finished jobs that match, the latest first; with a mark, those that were not replayed with it.
+-- Finds finished jobs that match, the latest first; with a mark, those that were not replayed with it, and for whose key no later
+-- job was: an older payload must not follow it.
+with replayed as materialized (
+    select r.queue, r.key, r.tenant, max(r.deleted) as latest
+      from minutehand.audit a
+      join minutehand.jobs r on r.id = a.job and r.deleted is not null and r.key is not null
+     where %(mark)s::text is not null and a.job is not null and a.verb = 'replay' and a.facts ->> 'mark' = %(mark)s
+     group by r.queue, r.key, r.tenant
+)
 select j.id
   from minutehand.jobs j
+  left join replayed p on p.queue = j.queue and p.key = j.key and p.tenant = j.tenant
  where j.deleted is not null
    and (%(since)s::timestamptz is null or j.deleted >= %(since)s)
    and (%(before)s::timestamptz is null or j.deleted < %(before)s)
@@ -16,5 +25,6 @@ select j.id
                       from minutehand.audit a
                      where %(mark)s::text is not null and a.job is not null and a.verb = 'replay'
                        and a.facts ->> 'mark' = %(mark)s)
+   and (p.latest is null or j.deleted > p.latest)
  order by j.deleted desc, j.id
  limit %(limit)s

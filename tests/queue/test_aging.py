@@ -1,9 +1,12 @@
 """Aging: a job that has waited for an hour counts one priority higher, so that no priority waits for ever."""
 
+from datetime import timedelta
+
 import pytest
 
+from minutehand.claim import ANY_TIME_AND_SLOT
 from minutehand.operations.controls import limit
-from tests.queue.stage import Queue
+from tests.queue.stage import GRACE, LEASE, Queue
 
 AGE = """
 update minutehand.jobs_live set visible = visible - %(hours)s * interval '1 hour', run_at = run_at where kind = 'old'
@@ -52,6 +55,26 @@ def test_waiting_job_is_taken_before_a_higher_priority(stage: Queue, hours: int,
     stage.sql(AGE, hours=hours)
 
     assert [job.kind for job in stage.take(1)] == [first]
+
+
+def test_job_of_a_dead_worker_is_taken_before_a_higher_priority(stage: Queue) -> None:
+    assert_lapsed_job_is_taken_first(stage, "take")
+
+
+def test_job_of_a_dead_worker_is_taken_ahead_of_a_higher_priority(queue: Queue) -> None:
+    assert_lapsed_job_is_taken_first(queue, "take_ahead")
+
+
+def assert_lapsed_job_is_taken_first(queue: Queue, statement: str) -> None:
+    """It is taken alone, so that a due job of a higher priority at each take could keep it waiting for ever."""
+    died = queue.claimed("old", priority=5)
+    queue.pass_time(died.id, timedelta(hours=5))
+    queue.enqueue("new", priority=9)
+
+    taken = queue.database.run(
+        statement, queue="default", limit=3, lease=LEASE, grace=GRACE, **ANY_TIME_AND_SLOT
+    )
+    assert [each["kind"] for each in taken] == ["old"]
 
 
 def test_step_is_a_setting(queue: Queue) -> None:

@@ -58,7 +58,7 @@ with slot as materialized (
 ), placed as materialized (
     select id, alone, first_value(alone) over places as first_alone, row_number() over places as place
       from (select * from head union all select * from held) found
-    window places as (order by priority desc, visible)
+    window places as (order by visible - priority * (select priority_step from minutehand.settings), visible)
 )
 update minutehand.jobs_live j
    set ack = gen_random_uuid(), prior = null, offered = null, lapsed = coalesce(j.claimed, j.lapsed),

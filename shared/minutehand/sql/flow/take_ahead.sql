@@ -23,7 +23,7 @@ with lane as materialized (
 ), placed as materialized (
     select id, alone, first_value(alone) over places as first_alone, row_number() over places as place
       from head
-    window places as (order by priority desc, visible)
+    window places as (order by visible - priority * (select priority_step from minutehand.settings), visible)
 )
 update minutehand.jobs_live j
    set ack = gen_random_uuid(), prior = null, offered = null, lapsed = coalesce(j.claimed, j.lapsed),

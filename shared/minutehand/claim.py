@@ -16,6 +16,8 @@ from minutehand.model.worker import UNNAMED, Worker
 from minutehand.tracing import spans
 
 BY_TIME, BY_PRIORITY = itemgetter("run_at"), itemgetter("priority")
+# Of the jobs of an ordered group.
+BY_START = itemgetter("run_at", "id")
 # After `take_ahead` found nothing but `take` did, for this many seconds only `take` runs.
 CONTROLLED_SECONDS = 1.0
 # The parameters of a worker that takes jobs now, in any slot.
@@ -36,6 +38,7 @@ def claim(
         spans.claimed(span, records)
     positions = {job_id: position for position, job_id in enumerate(ids)}
     records.sort(key=lambda record: positions[record["id"]])
+    _order_groups(records)
     return [Job.from_record(record, database, lease, grace, worker) for record in records]
 
 
@@ -75,7 +78,21 @@ def _taken(
         # Two stable sorts, which call no function of Python for a record.
         records.sort(key=BY_TIME)
         records.sort(key=BY_PRIORITY, reverse=True)
+        _order_groups(records)
     return [Job.from_record(record, database, lease, grace, worker, at) for record in records]
+
+
+def _order_groups(records: list[Record]) -> None:
+    """Put the jobs of each ordered group into the order of its starts, in the places that they have together."""
+    groups: dict[tuple[str, str, str], list[int]] = {}
+    for place, record in enumerate(records):
+        if record.get("group_order") is not None:
+            name = record["queue"], record["tenant"], record["group"]
+            groups.setdefault(name, []).append(place)
+    for places in groups.values():
+        starts = sorted([records[place] for place in places], key=BY_START)
+        for place, record in zip(places, starts, strict=True):
+            records[place] = record
 
 
 @dataclass

@@ -15,7 +15,7 @@ from minutehand.model.worker import UNNAMED, Worker
 
 # Columns of a claimed row that are not attributes of the claim: `ack` is that of the lease, and the last one calls a
 # function.
-_OTHERS = ("ack", "visible", "case")
+_OTHERS = ("ack", "visible", "case", "group_order")
 
 
 @dataclass(eq=False, kw_only=True)

@@ -14,4 +14,5 @@ returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.
           j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule, j.batch, j.after,
           case when j.attempts = 1 and j.expires is not null then minutehand.expires_at(j.run_at, j.expires) - clock_timestamp() end as start_within,
           j.result as stored_result,
+          case when j.group is not null then minutehand.order_of(j.queue, j.tenant, j.group) end as group_order,
           case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end

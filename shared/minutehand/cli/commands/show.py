@@ -160,7 +160,8 @@ def _facts(row: Row, unmasked: bool) -> Iterator[str]:
 
 def _error(row: Row) -> Iterator[str]:
     if row.error:
-        yield _fact("error", f"{row.error.get('type', '')}: {row.error.get('message', '')}")
+        label = "last error" if row.state == "done" and not row.stage else "error"
+        yield _fact(label, f"{row.error.get('type', '')}: {row.error.get('message', '')}")
         for line in row.error.get("trace", "").splitlines():
             yield f"    {line}"
 

@@ -53,11 +53,18 @@ def _reasons(known: Evidence, zone: tzinfo) -> Iterator[Found]:
 def _finished(known: Evidence) -> Found:
     row = known.row
     ended = row.deleted or known.now
-    cause = f": {_clause(row.error)}" if row.error else ""
+    cause = _cause(row)
     outcome = OUTCOMES.get(row.state, f"ended as {row.state}")
     sentence = f"It {outcome} {span(known.now - ended)} ago, after {attempts(row.attempts)}{cause}."
     again = f"minutehand retry {row.id}" if row.state != "done" else ""
     return "finished", sentence, again, {"finished": ended}
+
+
+def _cause(row: Row) -> str:
+    """Return the error with which a job ended. A done job may still have that of an earlier attempt."""
+    if not row.error or (row.state == "done" and not row.stage):
+        return ""
+    return f"{', but with an error' if row.stage else ''}: {_clause(row.error)}"
 
 
 def _running(known: Evidence, zone: tzinfo) -> Found:

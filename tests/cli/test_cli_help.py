@@ -19,7 +19,7 @@ def test_command_help_has_examples(command):
 
     assert result.exit_code == 0
     assert f"minutehand {command}" in result.stdout
-    if command not in ("dev", "pipeline"):
+    if command != "pipeline":
         assert "Examples:" in result.stdout
 
 
@@ -46,6 +46,14 @@ def test_every_help_fits_80_columns():
     assert len(texts) > 60
     assert [
         (words, line) for words, text in texts.items() for line in text.splitlines() if len(line) > 80
+    ] == []
+
+
+def test_help_of_commands_names_no_folder_of_a_checkout():
+    texts = {command: CliRunner().invoke(cli, [command, "--help"]).stdout for command in COMMANDS}
+
+    assert [
+        command for command, text in texts.items() if "functions/worker" in text or "events/seed" in text
     ] == []
 
 

@@ -83,7 +83,7 @@ def login(examined: ExaminedDatabase) -> Opinion:
     if server["superuser"]:
         return warning(
             f"{server['login']} is a superuser",
-            "create a login for each part as a member of its role; see docs/operating.md",
+            'create a login for each part, as a member of its role: "Database roles" on the page Operating of the docs',
         )
     return ok(f"{server['login']} is not a superuser")
 

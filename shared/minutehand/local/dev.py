@@ -58,7 +58,9 @@ DISPATCHER_SECONDS, WORKER_SECONDS = {"minute": 30.0, "prompt": 90.0}, 60.0
     help="Maximum number of worker processes. The first two start at once, more only if those are busy.",
 )
 @click.option(
-    "--seed/--no-seed", default=True, help="Enqueue the example webhooks of events/seed at the start."
+    "--seed/--no-seed",
+    default=True,
+    help="In a checkout of minutehand, enqueue its example webhooks at the start.",
 )
 @click.option("--until-idle", is_flag=True, help="Stop when all jobs are finished.")
 @click.option(
@@ -89,10 +91,13 @@ def dev(
     functions run in separate processes, as on Lambda. After a change of your code, the next job runs the new code.
     Press Ctrl-C to stop.
 
+    Run it in the folder of a project, or name your modules with --handlers in any folder that can import them.
+
     \b
-    minutehand dev                       in the folder of a project
-    minutehand dev --handlers shop.jobs  in any folder that can import it
-    minutehand dev --no-seed             without the example webhooks
+    Examples:
+      minutehand dev
+      minutehand dev --port 8090 --until-idle
+      minutehand dev --handlers shop.jobs
     """
     plan = Plan(
         root=root.absolute(),

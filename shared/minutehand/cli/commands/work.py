@@ -67,7 +67,7 @@ RECONNECT_SECONDS = 5.0
     metavar="MODULE|DIR",
     multiple=True,
     help="A module with jobs, such as shop.jobs, or a folder with one file for each kind; repeatable, in addition to "
-    "the modules of MINUTEHAND_HANDLERS or of the project.  [functions/worker/handlers]",
+    "the modules of MINUTEHAND_HANDLERS or of the project.",
 )
 @click.option(
     "--processes", type=click.IntRange(1, 256), default=1, show_default=True, help="Number of processes."

@@ -61,6 +61,17 @@ def test_into_adds_files_and_needed_settings(hello: Path, run: Run) -> None:
     assert result.stderr.count("note: samconfig.toml") == 2
 
 
+@pytest.mark.parametrize("settings", [None, "version = 0.1\n", 'capabilities = ["CAPABILITY_IAM"]\n'])
+def test_into_names_the_capability_that_no_file_sets(hello: Path, run: Run, settings: str | None) -> None:
+    (hello / "samconfig.toml").unlink()
+    if settings is not None:
+        (hello / "samconfig.toml").write_text(settings)
+
+    result = run("init", "--into", ".")
+
+    assert "--capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND" in result.stderr
+
+
 def test_second_run_of_into_changes_nothing(hello: Path, run: Run) -> None:
     run("init", "--into", ".")
     before = {name: (hello / name).read_text() for name in files(hello)}

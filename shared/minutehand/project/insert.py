@@ -29,6 +29,11 @@ NOTES = {
     "cached": "a cached build does not notice new versions of minutehand, so cached is now false",
     "capabilities": "the queue is a nested stack, so capabilities now contain CAPABILITY_AUTO_EXPAND",
 }
+# For a project whose samconfig.toml does not set capabilities as a text.
+DEPLOY = (
+    "the queue is a nested stack, so add this to `sam deploy`: "
+    "--capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND"
+)
 
 
 @dataclass(frozen=True)
@@ -126,13 +131,14 @@ def _ignored(folder: Path) -> dict[PurePosixPath, str]:
 
 
 def _samconfig(folder: Path) -> tuple[dict[PurePosixPath, str], list[str]]:
-    """Return samconfig.toml with the settings that the queue needs, and a note about each change."""
+    """Return samconfig.toml with the settings that the queue needs, and notes about each change and what it lacks."""
     path = folder / "samconfig.toml"
     text, notes = _read(path) if path.exists() else "", []
     for name, (pattern, replacement) in NEEDED.items():
         text, count = pattern.subn(replacement, text)
         notes += [f"{path.name}: {NOTES[name]}"] if count else []
-    return ({PurePosixPath(path.name): text} if notes else {}), notes
+    changed = {PurePosixPath(path.name): text} if notes else {}
+    return changed, notes if "CAPABILITY_AUTO_EXPAND" in text else [*notes, DEPLOY]
 
 
 def _replace(folder: Path, texts: dict[PurePosixPath, str]) -> None:

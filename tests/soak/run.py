@@ -15,6 +15,7 @@ import psycopg
 from emulator import Emulator
 from emulator.misbehavior import Misbehavior
 from minutehand import Database
+from minutehand.operations import controls
 from minutehand.schedules.manage import pause
 from tests import servers
 from tests.soak.checker import Violation
@@ -85,6 +86,8 @@ def run(
             for name in SCHEDULES:
                 pause(enqueuer, name)
             _drain(database.admin_url)
+            # In the mode `prompt`, each occurrence wakes the dispatcher for the next one.
+            controls.pause(enqueuer, queue="recurring")
         lambda_.settle(DRAIN_SECONDS)
     checker = FlowChecker(database.admin_url)
     return Result([*checker.violations()], len(checker.jobs), len(checker.attempts), faults.summary)

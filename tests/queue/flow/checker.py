@@ -154,6 +154,10 @@ def _rows(runs: Sequence[Run]) -> Iterator[tuple[float, list[Span]]]:
         begin = max(begin, success.ended)
 
 
+def _evidence(runs: Sequence[Run]) -> str:
+    return "\n".join(f"    {run}" for run in runs)
+
+
 def check(ledger: Ledger, place: Place, runs: Sequence[Run], **rules: int) -> list[str]:
     """Return what is wrong with a group whose limit declares these rules."""
     lifts, break_after = ledger.lifts[place], rules.get("break_after")
@@ -164,5 +168,5 @@ def check(ledger: Ledger, place: Place, runs: Sequence[Run], **rules: int) -> li
         "beyond the rate": beyond_rate(runs, rules["rate"], rules["burst"]) if "rate" in rules else [],
     }
     most = most_at_once(runs)
-    found = [f"{place}: {rule}: {jobs}" for rule, jobs in wrong.items() if jobs]
+    found = [f"{place}: {rule}: {jobs}\n{_evidence(runs)}" for rule, jobs in wrong.items() if jobs]
     return found + ([f"{place}: {most} at once"] if most > rules["limit"] else [])

@@ -31,15 +31,19 @@ class Fates:
             "late finish accepted": self._jobs_of(self._is_stale),
             "finish lost": self._jobs_of(_is_lost_wrongly),
         }
-        found = [f"{rule}: {jobs}" for rule, jobs in wrong.items() if jobs]
+        found = [f"{rule}: {self._evidence(job)}" for rule, jobs in wrong.items() for job in jobs]
         return found + [each for batch in self._ledger.batches for each in self._check_batch(batch)]
+
+    def _evidence(self, job: UUID) -> str:
+        return "\n    ".join(map(str, [job, self._ledger.jobs[job], *self._attempts[job]]))
 
     def state(self, job: UUID) -> str | None:
         """Return how a job ended: `dead` also if its last attempt lapsed, `cancelled` also if a predecessor failed."""
         if ends := self._ends[job]:
             return ends[0].ending
-        claims = [each for each in self._attempts[job] if each.claims]
-        if len(claims) == self._max_attempts and claims[-1].lapsed:
+        claimed = [each for each in self._attempts[job] if each.claims]
+        # The start of the last one may have begun before others, and have waited for locks.
+        if len(claimed) == self._max_attempts and max(claimed, key=lambda each: each.claims[0].ended).lapsed:
             return "dead"
         known = self._ledger.jobs[job]
         fails = any(self.state(each) != "done" for each in known.after)

@@ -144,6 +144,7 @@ class Worker(Session):
         self.stage.moved()
         if job.kind in CALLBACK and job.id not in self.ledger.jobs:
             self.ledger.jobs[job.id] = Known(queue=CALLBACKS, added=True)
+            self.stage.committed.append(job.id)
             counts = job.payload["batch"]
             self.ledger.callbacks[UUID(counts["id"])].append(Callback(job.id, job.kind, counts))
 
@@ -157,7 +158,7 @@ class Worker(Session):
         elif job.batch and self.chance(0.5):
             self.stage.enqueue(self.database, self.random, to=job.batch, added=True)
         else:
-            other = self.random.choice(list(self.ledger.jobs))
+            other = self.random.choice(self.stage.committed)
             self.stage.enqueue(self.database, self.random, *{job.id, other}, to=job.batch, added=True)
 
     def _leaves(self, job: Job, attempt: Attempt) -> bool:

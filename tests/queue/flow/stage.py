@@ -43,6 +43,8 @@ class Stage:
         self.ledger = Ledger()
         self.most_added = 0
         self.offers: deque[Offer] = deque()
+        # Jobs that every session sees; those of `batch` are added before the sessions start.
+        self.committed: list[UUID] = []
         # Groups whose jobs fail for a while.
         self.ill: dict[Place | None, bool] = defaultdict(bool)
         # Attempts of frozen workers, by their jobs.
@@ -78,6 +80,8 @@ class Stage:
             )
             if made.outcome == "created":
                 self.ledger.jobs[made.id] = Known(**of, added=added, number=len(self.ledger.jobs))
+        if made.outcome == "created":
+            self.committed.append(made.id)
 
     def batch(self, database: Database, random: Random, size: int) -> None:
         """Add a batch of jobs of random queues."""

@@ -1,5 +1,6 @@
 """Find the days that are over, and check whether an open transaction can still commit rows to them."""
 
+import logging
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from time import monotonic, sleep
@@ -7,6 +8,8 @@ from time import monotonic, sleep
 from minutehand.database import Database
 from minutehand_pipeline.schemas import Home
 from minutehand_pipeline.statements import run_statement
+
+LOG = logging.getLogger("minutehand_pipeline")
 
 POLL = 0.5  # seconds
 
@@ -28,8 +31,14 @@ class Day:
 
 
 def list_days(database: Database, home: Home, since: date | None, until: date | None) -> list[Day]:
-    """Return the days that are over and may have rows, oldest first."""
+    """Return the days that are over and may have rows, oldest first. Rows before the year 1 are on no day."""
     found = run_statement(database, "archive_days", home=home.name, since=since, until=until)
+    if any(row["day"] is None for row in found):
+        LOG.warning(
+            "%s has rows whose column %s is before the year 1; they are not archived and remain in the database",
+            home.name,
+            home.dated,
+        )
     return [
         Day(
             home,
@@ -40,6 +49,7 @@ def list_days(database: Database, home: Home, since: date | None, until: date | 
             None if row["identity"] is None else int(row["identity"]),
         )
         for row in found
+        if row["day"] is not None
     ]
 
 

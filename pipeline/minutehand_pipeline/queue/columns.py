@@ -1,6 +1,7 @@
 """The SQL expressions that compute the lake's columns from the queue's tables, by home and column."""
 
-# Types that Arrow does not have, such as domains, are sent as text or as their base type.
+# Types that Arrow does not have, such as domains, are sent as text or as their base type. Arrow and Parquet have no
+# infinite times: those of columns without the domain `finite_time` become null.
 _TEXTS = ("id", "ack", "tenant", "queue", "kind", "key", "payload", "headers", "retry", "result", "error")
 
 JOBS = {
@@ -9,10 +10,10 @@ JOBS = {
     # The same as minutehand.state, for finished jobs.
     "state": "case when not failed then 'done' when cancelled then 'cancelled'"
     " when attempts = 0 and expires is not null then 'expired' else 'dead' end",
-    "enqueued": "enqueued",
+    "enqueued": "case when isfinite(enqueued) then enqueued end",
     "run_at": "run_at::timestamptz",
     "visible": "visible::timestamptz",
-    "claimed": "claimed",
+    "claimed": "case when isfinite(claimed) then claimed end",
     "deleted": "deleted",
     "attempts": "attempts",
     "max_attempts": "max_attempts::integer",
@@ -38,7 +39,7 @@ ATTEMPTS = {
     "day": "(ended at time zone 'UTC')::date",
     "job": "job::text",
     "attempt": "attempt",
-    "started": "started",
+    "started": "case when isfinite(started) then started end",
     "ended": "ended",
     "tenant": "tenant::text",
     "queue": "queue",

@@ -15,6 +15,9 @@ from minutehand_pipeline.simulate.policy import FIELDS, INTEGERS, OPTIONAL, Limi
 
 TEXTS = {"name", "architecture", "mode"}
 MAX_POLICIES = 10_000
+# The parts of a retry strategy as a text, in order.
+RETRY = ("strategy", "min", "max", "factor")
+YEAR = timedelta(days=365)
 
 
 def read_policies(path: Path) -> list[Policy]:
@@ -23,7 +26,7 @@ def read_policies(path: Path) -> list[Policy]:
         content = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid JSON: {error}") from None
     objects = content if isinstance(content, list) else [content]
     if not objects or not all(isinstance(each, dict) for each in objects):
@@ -62,10 +65,16 @@ def parse_retry(value: object) -> Retry:
     """
     parts: object = value
     if isinstance(value, str):
-        names, texts = ("strategy", "min", "max", "factor"), value.split(":")
-        parts = dict(zip(names, texts, strict=False)) if len(texts) <= len(names) else {}
+        texts = value.split(":")
+        parts = dict(zip(RETRY, texts, strict=False)) if len(texts) <= len(RETRY) else None
+    if not isinstance(parts, Mapping):
+        raise InputError(f"expected a retry strategy such as exponential:10:3600:3, got {value!r}")
+    if unknown := [name for name in parts if name not in (*RETRY, "jitter")]:
+        raise InputError(
+            f"unknown field of a retry strategy: {unknown[0]}; expected some of {', '.join(RETRY)}, jitter"
+        )
     try:
-        facts = {**Retry().to_json(), **dict(parts)}  # type: ignore[call-overload]
+        facts = {**Retry().to_json(), **parts}
         retry = Retry(
             strategy=facts["strategy"],
             jitter=facts["jitter"],
@@ -73,15 +82,23 @@ def parse_retry(value: object) -> Retry:
             min=timedelta(seconds=float(facts["min"])),
             max=timedelta(seconds=float(facts["max"])),
         )
-    except (TypeError, ValueError, OverflowError, KeyError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"expected a retry strategy such as exponential:10:3600:3, got {value!r}") from None
+    _check_retry(retry, value)
+    return retry
+
+
+def _check_retry(retry: Retry, value: object) -> None:
+    """Raise InputError for a strategy that a job must not have either."""
     if retry.strategy not in get_args(Strategy):
         raise InputError(f"retry strategy must be fixed, linear or exponential, got {value!r}")
-    if retry.factor < 0 or retry.min < timedelta() or retry.max < retry.min:
+    if not isinstance(retry.jitter, bool):
+        raise InputError(f"jitter of a retry strategy must be true or false, got {value!r}")
+    if not 0 <= retry.factor <= 1000 or not timedelta() <= retry.min <= retry.max <= YEAR:
         raise InputError(
-            f"retry requires min and factor of 0 or more, and max of at least min, got {value!r}"
+            "retry requires min of 0 or more, max from min to a year, and factor from 0 to 1000, "
+            f"got {retry.min.total_seconds():g}, {retry.max.total_seconds():g} and {retry.factor:g} from {value!r}"
         )
-    return retry
 
 
 def expand_grid(bases: Sequence[Policy], axes: Sequence[str]) -> list[Policy]:
@@ -90,6 +107,11 @@ def expand_grid(bases: Sequence[Policy], axes: Sequence[str]) -> list[Policy]:
     Raises InputError for an unknown name, an invalid value, or more than 10,000 policies.
     """
     parsed = [_parse_axis(axis) for axis in axes]
+    names = [name for name, _ in parsed]
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise InputError(
+            f"expected one --grid for {repeated[0]}, got {len(repeated)}: pass --grid {repeated[0]}=V,V"
+        )
     if math.prod(len(values) for _, values in parsed) * len(bases) > MAX_POLICIES:
         raise InputError(f"the grid has more than {MAX_POLICIES} policies: pass fewer values")
     return [
@@ -125,5 +147,7 @@ def _name(base: str, chosen: Sequence[tuple[str, Any]]) -> str:
 
 def _short(value: Any) -> str:
     if isinstance(value, Retry):
-        return value.strategy
+        return (
+            f"{value.strategy}:{value.min.total_seconds():g}:{value.max.total_seconds():g}:{value.factor:g}"
+        )
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -150,7 +150,9 @@ def _errors(policy: Policy) -> Iterator[str]:
     yield from _number_errors(
         {name: v for name, v in values.items() if v is not None or name not in OPTIONAL}
     )
-    if policy.architecture not in LIST.gb_second:
+    if not isinstance(policy.name, str):
+        yield f"name must be a text, got {policy.name!r}"
+    if policy.architecture not in tuple(LIST.gb_second):
         yield f"architecture must be {' or '.join(LIST.gb_second)}, got {policy.architecture!r}"
     if not _is_number(policy.recovers, 0, 1):
         yield f"recovers must be a probability from 0 to 1, got {policy.recovers!r}"
@@ -160,7 +162,9 @@ def _errors(policy: Policy) -> Iterator[str]:
         yield f"mode must be {' or '.join(MODES)}, got {policy.mode!r}"
     for limit in policy.limits:
         scope = (limit.queue, limit.kind, limit.key, limit.group, limit.tenant, limit.per)
-        if not any(scope) or limit.per not in ("", *PER) or not _is_integer(limit.limit, 0, 2**31):
+        if not all(isinstance(each, str) for each in scope):
+            yield f"queue, kind, key, group, tenant and per of a limit must be texts, got {limit}"
+        elif not any(scope) or limit.per not in ("", *PER) or not _is_integer(limit.limit, 0, 2**31):
             yield f"a limit must have a queue, kind, key, group, tenant or per, and a limit of 0 or more, got {limit}"
 
 

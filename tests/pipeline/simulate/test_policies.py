@@ -45,6 +45,16 @@ from tests.pipeline.running import run
         {"retry": "often"},
         {"retry": {"min": "x"}},
         {"retry": {"min": 9, "max": 1}},
+        {"retry": {"factor": float("nan")}},
+        {"retry": {"factor": 1001}},
+        {"retry": {"max": 31_536_001}},
+        {"retry": {"jitter": "no"}},
+        {"retry": {"minimum": 5}},
+        {"retry": []},
+        {"retry": "fixed:1:2:3:4"},
+        {"name": 5},
+        {"architecture": []},
+        {"limits": [{"limit": 1, "queue": 5}]},
         {"color": "red"},
         {"capacity": None},
         {"cold": "1"},
@@ -70,7 +80,7 @@ def test_policy_survives_a_round_trip_through_json(tmp_path: Path) -> None:
     assert (second.name, second.chunk) == ("policies 2", 5)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "7", "[7]", '{"a'], ids=str)
+@pytest.mark.parametrize("text", ["", "[]", "7", "[7]", '{"a', pytest.param("[" * 100_000, id="nested")])
 def test_policy_file_without_policy_is_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / "p.json").write_text(text)
 
@@ -96,6 +106,17 @@ def test_grid_has_and_names_every_combination() -> None:
 def test_invalid_grid_axis_is_rejected(axis: str) -> None:
     with pytest.raises(InputError):
         expand_grid([Policy()], [axis])
+
+
+def test_grid_with_two_axes_of_one_name_is_rejected() -> None:
+    with pytest.raises(InputError, match="expected one --grid for chunk, got 2"):
+        expand_grid([Policy()], ["chunk=1,5", "chunk=10"])
+
+
+def test_grid_names_each_retry_strategy_differently() -> None:
+    policies = expand_grid([Policy()], ["retry=fixed:30,fixed:60"])
+
+    assert [policy.name for policy in policies] == ["retry=fixed:30:3600:3", "retry=fixed:60:3600:3"]
 
 
 def test_grid_that_is_too_large_is_rejected() -> None:

@@ -16,7 +16,7 @@ from pyarrow import fs
 
 from minutehand.model.parse_job import FIELDS
 from minutehand_pipeline.errors import InputError
-from minutehand_pipeline.load.parquet import accepts_type
+from minutehand_pipeline.load.parquet import accepts_type, expected_types
 
 FORMATS = {
     ".parquet": "parquet",
@@ -205,7 +205,8 @@ def _cut_parquet(file: File, kind: str | None) -> Iterator[Cut]:
     for field in schema:
         if not accepts_type(field.name, field.type):
             raise InputError(
-                f"{file.uri}: {field.name} has the unsupported type {field.type}; store JSON as a string"
+                f"{file.uri}: {field.name} has the unsupported type {field.type}; "
+                f"expected {expected_types(field.name)}"
             )
     for group in range(groups):
         yield file, group, group + 1, ()

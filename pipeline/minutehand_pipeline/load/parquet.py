@@ -42,6 +42,11 @@ def accepts_type(name: str, kind: pa.DataType) -> bool:
     return kinds.is_null(kind) or any(matches(kind) for matches in _TYPES[name])
 
 
+def expected_types(name: str) -> str:
+    """Return the types from which a field can be read, in words."""
+    return " or ".join(_WORDS[matches] for matches in _TYPES[name])
+
+
 def _text(kind: pa.DataType) -> bool:
     return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind))
 
@@ -188,6 +193,13 @@ _TYPES: dict[str, tuple[Callable[[pa.DataType], bool], ...]] = {
     "headers": _TEXT,
     "personal": _BOOLEAN,
     "tenant": _TEXT,
+}
+_WORDS: dict[Callable[[pa.DataType], bool], str] = {
+    _text: "string",
+    _number: "number",
+    kinds.is_integer: "integer",
+    kinds.is_boolean: "boolean",
+    kinds.is_timestamp: "timestamp",
 }
 _READ: dict[str, Callable[[str, pa.Array, ZoneInfo | None, Faults], pa.Array]] = {
     "kind": _as_text,

@@ -25,6 +25,8 @@ BATCH = 10_000
 BATCH_BYTES = 8 << 20
 # The csv module's default limit is half the default payload limit.
 CELL_BYTES = 128 << 20
+# The csv module's error for a line that ends in a quoted cell.
+UNCLOSED = "unexpected end of data"
 # Characters of a line that are stored with its fault.
 RAW = 10_000
 
@@ -108,6 +110,9 @@ def _row(parse: Parse, piece: Piece, line: bytes, zone: ZoneInfo | None, kind: s
     try:
         fields = _job_fields(parse(piece, line), zone, kind)
         return (None, None, *(_arrow_value(fields[name]) for name in JOB.names))
+    except UnicodeEncodeError:
+        # A key has a lone surrogate.
+        return (sentence("text_is_text"), readable(line), *(None for _ in JOB.names))
     except (ValueError, InvalidJobError, csv.Error, RecursionError) as error:
         return (json_fault(error), readable(line), *(None for _ in JOB.names))
 
@@ -123,7 +128,12 @@ def _json_row(_piece: Piece, line: bytes) -> Any:
 
 
 def _csv_row(piece: Piece, line: bytes) -> Any:
-    cells = next(csv.reader([line.decode().rstrip("\r\n")], strict=True))
+    try:
+        cells = next(csv.reader([line.decode().rstrip("\r\n")], strict=True))
+    except csv.Error as error:
+        if str(error) != UNCLOSED:
+            raise
+        raise ValueError("a quoted cell is not closed; cells must not contain line breaks") from None
     return read_cells(list(piece.header), cells)
 
 

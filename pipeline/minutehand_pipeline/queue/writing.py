@@ -16,7 +16,7 @@ from pyspark.sql import types as T
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from minutehand.database import Connection, Database, sql
-from minutehand.errors import InvalidJobError, PayloadError
+from minutehand.errors import InvalidJobError, PayloadError, SchemaError
 from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.queue.terms import Terms, check_rejects, check_spread
 
@@ -36,6 +36,7 @@ COLUMNS = (
 )
 
 INVALID_TEXT = "22P02"  # SQLSTATE invalid_text_representation
+NO_TABLE = "42P01"  # SQLSTATE undefined_table
 
 COPY = "copy minutehand.{} ({}) from stdin (format csv)"
 # Texts are quoted and nulls are not, so that COPY distinguishes an empty text from a null.
@@ -77,6 +78,7 @@ class QueueWriter(DataSourceArrowWriter):
         numbering = _Numbering(copied, context.partitionId() if context else 0)
         with (
             _invalid_json("payload"),
+            _missing_table(),
             closing(Database(self._url)) as database,
             database.transaction() as connection,
         ):
@@ -115,6 +117,21 @@ def _invalid_json(what: str) -> Iterator[None]:
         if getattr(error.__cause__, "sqlstate", None) != INVALID_TEXT:
             raise
         raise PayloadError("payload_is_json", f"the {what} of a row is not valid JSON") from None
+
+
+@contextmanager
+def _missing_table() -> Iterator[None]:
+    """Report that the staging table is missing. The schema is not the cause, because the driver created the table."""
+    try:
+        yield
+    except SchemaError as error:
+        if getattr(error.__cause__, "sqlstate", None) != NO_TABLE:
+            raise
+        raise InputError(
+            "the staging table of this load is missing: either the tasks use another database than the driver (set "
+            "DATABASE_URL or MINUTEHAND_DATABASE_SECRET alike on both), or it was removed because the load lost its "
+            "connection (run the load again)"
+        ) from None
 
 
 def begin_run(database: Database, load: str, run: str) -> None:

@@ -2,12 +2,15 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from moto.server import ThreadedMotoServer
 
@@ -120,3 +123,35 @@ def test_kind_option_applies_to_rows_without_kind(tmp_path: Path) -> None:
     ]
     with pytest.raises(InputError, match="must have a column named kind"):
         rows([str(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "expected"),
+    [
+        ("payload", [{"n": 1}], "struct<n: int64>; expected string"),
+        ("personal", ["yes"], "string; expected boolean"),
+        ("run_at", [date(2026, 3, 31)], "date32[day]; expected timestamp or string"),
+        ("delay", [True], "bool; expected number or string"),
+    ],
+)
+def test_unsupported_type_is_reported_with_the_expected_ones(
+    tmp_path: Path, column: str, values: list[Any], expected: str
+) -> None:
+    pq.write_table(pa.table({"kind": ["a"], column: values}), tmp_path / "jobs.parquet")
+
+    with pytest.raises(InputError, match=re.escape(f"{column} has the unsupported type {expected}")):
+        rows([str(tmp_path)])
+
+
+def test_lone_surrogate_in_a_key_is_reported_by_its_rule(tmp_path: Path) -> None:
+    (tmp_path / "jobs.ndjson").write_text('{"kind": "a", "key": "\\ud800"}')
+
+    [row] = rows([str(tmp_path)])
+    assert row["fault"] == "text must be valid Unicode without NUL characters"
+
+
+def test_cell_with_a_line_break_is_reported_as_not_closed(tmp_path: Path) -> None:
+    (tmp_path / "jobs.csv").write_text('kind,payload\na,"[1,\n2]"\n')
+
+    first, _ = rows([str(tmp_path)])
+    assert first["fault"] == "a quoted cell is not closed; cells must not contain line breaks"

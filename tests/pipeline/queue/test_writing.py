@@ -4,12 +4,17 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from minutehand.errors import MinutehandError
+from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.queue.source import QueueSource, register
+from minutehand_pipeline.queue.terms import Terms
+from minutehand_pipeline.queue.writing import QueueWriter
 from tests.pipeline.load.stage import Stage, staged
 
 pytestmark = pytest.mark.spark_floor
@@ -126,3 +131,12 @@ def test_error_reaches_the_user_through_spark(
         write(stage, stage.spark.sql(f"select 'k' as kind, '{payload}' as payload"), **options)
 
     assert stage.jobs() == [] and stage.staging() == []
+
+
+def test_missing_staging_table_is_not_reported_as_a_wrong_schema(stage: Stage) -> None:
+    schema = StructType().add("kind", "string")
+    terms = Terms(load="mine", run="00000000-0000-0000-0000-000000000001")
+    writer = QueueWriter(terms, schema, lambda: stage.address.url)
+
+    with pytest.raises(InputError, match="the staging table of this load is missing"):
+        writer.write(iter([pa.record_batch({"kind": ["a"]})]))

@@ -1,6 +1,7 @@
 """The parameters and the result of a report."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime
@@ -86,7 +87,7 @@ def read_prices(path: Path) -> Prices:
         if not isinstance(content, dict) or set(content) - known:
             raise ValueError(f"expected an object with some of {', '.join(sorted(known))}")
         return Prices(**{name: _price(name, value) for name, value in content.items()})
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise InputError(f"cannot use the prices in {path}: {error}") from None
 
 
@@ -94,7 +95,19 @@ def _price(name: str, value: Any) -> Any:
     if name == "dated":
         return date.fromisoformat(value)
     if name == "gb_second":
-        return {str(architecture): float(price) for architecture, price in value.items()}
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        if not isinstance(value, dict) or set(value) - set(LIST.gb_second):
+            raise ValueError(
+                f"gb_second must be an object with some of {', '.join(LIST.gb_second)}, got {value!r}"
+            )
+        return {
+            architecture: _number(f"gb_second of {architecture}", price)
+            for architecture, price in value.items()
+        }
+    return _number(name, value)
+
+
+def _number(name: str, value: Any) -> float:
+    # JSON has no NaN, but Python reads it, and a number that is too large becomes infinite.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         raise ValueError(f"{name} must be a number of 0 or more, got {value!r}")
     return float(value)

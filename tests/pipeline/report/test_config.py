@@ -20,7 +20,13 @@ from minutehand_pipeline.report.window import choose_window
         ('{"request": "1"}', "must be a number"),
         ("{", "Expecting"),
         ('{"dated": "soon"}', "Invalid"),
-        ('{"gb_second": {"arm64": "much"}}', "could not convert"),
+        ('{"gb_second": {"arm64": "much"}}', "gb_second of arm64 must be a number"),
+        ('{"gb_second": {"arm64": NaN}}', "gb_second of arm64 must be a number"),
+        ('{"gb_second": {"arm64": -1}}', "gb_second of arm64 must be a number"),
+        ('{"gb_second": {"z80": 1}}', "some of arm64, x86_64"),
+        ('{"gb_second": 5}', "gb_second must be an object"),
+        ('{"request": 1e400}', "request must be a number"),
+        ("[" * 100_000, "recursion"),
     ],
 )
 def test_invalid_prices_are_rejected(text: str, why: str, tmp_path: Path) -> None:

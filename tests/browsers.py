@@ -3,12 +3,15 @@
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests import servers
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# Milliseconds. A busy machine takes seconds for what otherwise takes a moment; the default of `expect` is five.
+PATIENCE = 60_000
 
 
 @contextmanager
@@ -21,7 +24,16 @@ def chromium() -> Iterator[Browser]:
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         servers.missing("chromium", "no Chromium is installed")
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield opened
         opened.close()
+
+
+@contextmanager
+def opened_page(browser: Browser, **context: Any) -> Iterator[Page]:
+    """Open a page in a context of its own, such as `timezone_id="Asia/Tokyo"`."""
+    with browser.new_context(**context) as made:
+        made.set_default_timeout(PATIENCE)
+        yield made.new_page()

@@ -5,13 +5,11 @@ MINUTEHAND_TEST_REQUIRE         what must not be missing, such as pgbouncer,debi
 """
 
 import os
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from secrets import randbelow
 from shutil import chown, disk_usage, which
 from time import monotonic
 from typing import Any, NoReturn
@@ -26,6 +24,7 @@ from minutehand.local.programs import unprivileged_user
 from minutehand.testing.databases import Databases, at, database_name
 from minutehand.testing.reuse import ReusedDatabase
 from minutehand.testing.serving import run_directory, serving, start_server
+from tests.ports import free_port
 from tests.sessions import SESSIONS
 
 EXTERNAL = os.environ.get("MINUTEHAND_TEST_DATABASE_URL") or None
@@ -34,7 +33,7 @@ DEBIAN = Path("/usr/lib/postgresql")
 DIRECT = ("direct-18", "direct-16", "direct-15")
 # The number of server connections of each pooler.
 POOLS = {"pgbouncer-18": 3, "wide-pgbouncer-18": 20}
-SECONDS_TO_ANSWER = 15
+SECONDS_TO_ANSWER = 60
 # Where the servers store their data, if it has this much space: a copy of a database has 700 files, which a file system
 # in memory creates several times as fast as a disk.
 MEMORY, SPACE = Path("/dev/shm"), 4 * 2**30
@@ -150,7 +149,7 @@ class Servers:
     def _pooled(self, name: str, program: str, direct: Address) -> Address:
         server = urlsplit(direct.url)
         home = self.directory(name)
-        port = _free_port()
+        port = free_port()
         (home / "users").write_text(f'"postgres" "{server.password}"\n')
         (home / "ini").write_text(
             PGBOUNCER.format(server=server.port, port=port, home=home, pool=POOLS[name])
@@ -192,15 +191,6 @@ def missing(name: str, reason: str) -> NoReturn:
     if name in REQUIRED:
         pytest.fail(f"{reason} (MINUTEHAND_TEST_REQUIRE names it)", pytrace=False)
     pytest.skip(reason)
-
-
-def _free_port() -> int:
-    """Return a free port below those that the system gives to connections, which may take one of theirs at any time."""
-    while True:
-        port = 20_000 + randbelow(12_000)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 def _until_it_answers(url: str, output: Path) -> None:

@@ -3,6 +3,7 @@
 import socket
 
 from minutehand.local import reload
+from tests.ports import free_port
 
 # Answers the question whether it accepts requests, and no other.
 NEVER_ANSWERS = """
@@ -19,9 +20,7 @@ async def app(scope, receive, send):
 def test_application_ends_while_a_request_waits(tmp_path, monkeypatch):
     monkeypatch.setattr(reload, "STOP_SECONDS", 0.1)
     (tmp_path / "app.py").write_text(NEVER_ANSWERS)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
 
     with reload.serve(tmp_path, "app:app", port, {}) as application:
         assert application.accepts()

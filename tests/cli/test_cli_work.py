@@ -2,24 +2,27 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import timedelta
-from pathlib import Path
 
 import psutil
 import psycopg
 import pytest
 
 from minutehand import Database, NewJob, enqueue_many
+from tests.waiting import until
+
+SECONDS = 60
 
 HANDLER = '''
 def handle(payload):
     """Report the start, and end when requested."""
-    with open(payload["begun"], "w"):
-        pass
+    with open(payload["begun"], "w") as begun:
+        begun.write("+")
     with open(payload["go"]) as go:
         go.read()
 '''
@@ -47,6 +50,27 @@ def gates(tmp_path):
     return gates
 
 
+def until_begun(gates):
+    """Wait until the handler reports its start."""
+    begun = os.open(gates["begun"], os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert select.select([begun], [], [], SECONDS)[0], f"no handler reported its start in {SECONDS} s"
+    finally:
+        os.close(begun)
+
+
+def let_go(gates):
+    """Let the handler end, when it reads the other pipe."""
+
+    def opened():
+        # Nobody reads yet.
+        with suppress(OSError):
+            os.close(os.open(gates["go"], os.O_WRONLY | os.O_NONBLOCK))
+            return True
+
+    until(opened)
+
+
 def rows(url):
     with psycopg.connect(url) as connection:
         return connection.execute(
@@ -66,12 +90,10 @@ def test_signal_finishes_the_current_job_and_releases_the_rest(
 ):
     enqueue(database.url, {"kind": "wait", "payload": gates}, {"kind": "quick"}, {"kind": "quick"})
     worker = popen("work", "--chunk", "3", "--handlers", handlers, url=database.url)
-    with Path(gates["begun"]).open():
-        pass
+    until_begun(gates)
     assert {state for _, state, _ in rows(database.admin_url)} == {"running"}
     worker.send_signal(number)
-    with Path(gates["go"]).open("w"):
-        pass
+    let_go(gates)
 
     assert worker.wait(60) == 0
     assert rows(database.admin_url) == [("wait", "done", 1), ("quick", "due", 0), ("quick", "due", 0)]
@@ -81,8 +103,7 @@ def test_signal_finishes_the_current_job_and_releases_the_rest(
 def test_second_signal_interrupts_and_releases_the_job(popen, direct_database, handlers, gates):
     enqueue(direct_database.url, {"kind": "wait", "payload": gates}, {"kind": "quick"})
     worker = popen("work", "--handlers", handlers, url=direct_database.url)
-    with Path(gates["begun"]).open():
-        pass
+    until_begun(gates)
     worker.send_signal(signal.SIGTERM)
     worker.send_signal(signal.SIGINT)
 
@@ -96,8 +117,7 @@ def test_stop_timeout_interrupts_and_releases_the_job(popen, direct_database, ha
     enqueue(direct_database.url, {"kind": "wait", "payload": gates})
     options = ("--handlers", handlers, "--processes", processes)
     worker = popen("work", "--stop-timeout", "0s", *options, url=direct_database.url)
-    with Path(gates["begun"]).open():
-        pass
+    until_begun(gates)
     worker.send_signal(signal.SIGTERM)
 
     assert worker.wait(60) == 130
@@ -108,11 +128,9 @@ def test_job_that_ends_within_the_stop_timeout_is_done(popen, direct_database, h
     enqueue(direct_database.url, {"kind": "wait", "payload": gates}, {"kind": "quick"})
     options = ("--handlers", handlers, "--stop-timeout", "1h")
     worker = popen("work", *options, url=direct_database.url)
-    with Path(gates["begun"]).open():
-        pass
+    until_begun(gates)
     worker.send_signal(signal.SIGTERM)
-    with Path(gates["go"]).open("w"):
-        pass
+    let_go(gates)
 
     assert worker.wait(60) == 0
     assert rows(direct_database.url) == [("wait", "done", 1), ("quick", "due", 0)]

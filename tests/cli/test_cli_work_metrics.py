@@ -3,7 +3,7 @@
 import math
 import socket
 import sys
-from contextlib import closing, suppress
+from contextlib import closing
 from urllib.parse import urlsplit
 
 import psutil
@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from minutehand import Database, NewJob, enqueue_many
 from minutehand.metrics.table import METRICS, OF_A_JOB
+from tests.ports import free_port
 from tests.waiting import until
 
 JOBS = 6
@@ -22,12 +23,7 @@ JOBS = 6
 @pytest.fixture
 def port() -> int:
     """A free port, after which another one is free."""
-    while True:
-        with socket.socket() as first, socket.socket() as second, suppress(OSError):
-            first.bind(("127.0.0.1", 0))
-            found = first.getsockname()[1]
-            second.bind(("127.0.0.1", found + 1))
-            return found
+    return free_port(further=1)
 
 
 def scrape(port):

@@ -1,7 +1,6 @@
 """A browser, and the API as a local run or a deployment serves it."""
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,14 +10,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page
 
 from minutehand import Database
 from minutehand.database import connect
 from tests import servers
-from tests.browsers import chromium
+from tests.browsers import chromium, opened_page
 from tests.console.examples import enqueue_crowd, enqueue_hostile
 from tests.console.million import fill, vacuum
+from tests.ports import free_port
 from tests.thorough import THOROUGH
 
 API = Path(__file__).parent.parent.parent / "functions" / "api"
@@ -45,15 +45,12 @@ def browser() -> Iterator[Browser]:
 def page(browser: Browser) -> Iterator[Page]:
     """A page that fails the test after a script error or a violation of its content security policy."""
     faults: list[str] = []
-    with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
-        opened = context.new_page()
+    with opened_page(browser, viewport={"width": 1280, "height": 900}) as opened:
         opened.on("pageerror", lambda error: faults.append(str(error)))
         opened.on(
             "console",
             lambda message: faults.append(message.text) if "Content Security" in message.text else None,
         )
-        opened.set_default_timeout(20_000)
-        expect.set_options(timeout=20_000)
         yield opened
     assert faults == []
 
@@ -75,9 +72,7 @@ def serve(
 
 @contextmanager
 def serving(url: str, settings: dict[str, str]) -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "minutehand.local.serve_api", str(API), "app:app", str(port)]
     with subprocess.Popen(
         command,
@@ -94,14 +89,19 @@ def serving(url: str, settings: dict[str, str]) -> Iterator[str]:
                 "--retry-delay",
                 "1",
                 "--retry-connrefused",
+                "--max-time",
+                "60",
                 "-o",
                 os.devnull,
                 f"http://127.0.0.1:{port}/health",
             ],
             check=True,
         )
-        yield f"http://127.0.0.1:{port}"
-        served.communicate()
+        try:
+            yield f"http://127.0.0.1:{port}"
+            served.communicate(timeout=60)
+        finally:
+            served.kill()
 
 
 @pytest.fixture(scope="package")

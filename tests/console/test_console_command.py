@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,31 +18,29 @@ from playwright.sync_api import Page, expect
 from minutehand import Database, enqueue
 from tests import servers
 from tests.console.conftest import serving
+from tests.ports import free_port
+from tests.watchdog import line, watched
 
 SECONDS = 90
 CHANGES = re.compile("^(Enqueue|Cancel|Pause|Resume|Retry|Run now|Edit|Add|Reschedule|Replay)")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager
 def console(url: str, *arguments: str, logs: str = "") -> Iterator[str]:
     """Run the command until its end with Ctrl-C; yield the address that it prints. `logs` is in its errors."""
     command = [sys.executable, "-m", "minutehand", "console", "--port", str(free_port()), *arguments]
-    with subprocess.Popen(
-        command,
-        env={**os.environ, "DATABASE_URL": url},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+    with watched(
+        subprocess.Popen(
+            command,
+            env={**os.environ, "DATABASE_URL": url},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ),
+        seconds=500,
     ) as process:
-        assert process.stdout
-        yield process.stdout.readline().strip()
+        yield line(process).strip()
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=SECONDS)
     printed, _, logged = errors.partition("\n")
@@ -56,7 +53,7 @@ def status(address: str, path: str, method: str = "GET", **headers: str) -> int:
     body = b"{}" if method == "POST" else None
     request = Request(address.partition("/console")[0] + path, body, given, method=method)
     try:
-        with urlopen(request) as answer:
+        with urlopen(request, timeout=60) as answer:
             return int(answer.status)
     except HTTPError as refused:
         refused.close()

@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from minutehand import Database, NewJob, Retry, schedules
 from minutehand.queries.jobs import list_jobs
+from tests.browsers import opened_page
 from tests.console.conftest import Serve
 
 ROWS = "tbody tr"
@@ -122,8 +123,7 @@ def test_half_hour_that_occurs_twice_has_offsets(browser: Browser, serve: Serve,
     starts = datetime(2031, 4, 5, 14, 45, tzinfo=UTC)
     schedules.save(db, schedules.Schedule("half", "PT30M", NewJob("report"), zone="UTC", starts=starts))
     url = f"{serve(MINUTEHAND_LOCAL='1')}/console/schedules?name=half"
-    with browser.new_context(timezone_id="Australia/Lord_Howe") as context:
-        page = context.new_page()
+    with opened_page(browser, timezone_id="Australia/Lord_Howe") as page:
         page.goto(url)
         rows = page.get_by_role("table", name="Next occurrences").locator(ROWS)
         expect(rows.nth(0)).to_contain_text("Apr 6, 2031, 01:45 +11:00")

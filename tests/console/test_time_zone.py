@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from minutehand import Database, NewJob, enqueue, schedules
 from minutehand.operations.controls import pause
+from tests.browsers import opened_page
 from tests.console.conftest import Serve
 
 TOKYO = "Asia/Tokyo"
@@ -19,8 +20,8 @@ RUN_AT = datetime(2030, 1, 31, 20, 15, 30, tzinfo=UTC)
 @pytest.fixture
 def reader(browser: Browser) -> Iterator[Page]:
     """The page of a reader in Tokyo, nine hours before UTC, without summer time."""
-    with browser.new_context(timezone_id=TOKYO) as context:
-        yield context.new_page()
+    with opened_page(browser, timezone_id=TOKYO) as page:
+        yield page
 
 
 def shown(zone: str) -> re.Pattern[str]:

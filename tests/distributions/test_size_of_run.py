@@ -1,7 +1,6 @@
 """The first impression: `make run` in a clean tree, with an environment that does not grow."""
 
 import os
-import socket
 import subprocess
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from tests.distributions.building import ROOT
 from tests.distributions.environments import MINUTE, NOT_PASSED_ON
+from tests.ports import free_port
 
 pytestmark = pytest.mark.install
 
@@ -21,11 +21,6 @@ def megabytes(folder: Path) -> float:
     """Return the size of the files of a folder, without links."""
     files = (path.lstat() for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return sum(file.st_size for file in files) / 1e6
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 def test_environment_of_make_run_has_at_most_200_mb(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +13,8 @@ from typing import Any
 import psycopg
 import pytest
 from markdown_it import MarkdownIt
+
+from tests.ports import free_port
 
 ROOT = Path(__file__).parent.parent.parent
 LOCAL_API = "http://127.0.0.1:8080"
@@ -111,9 +112,7 @@ def is_program(block: Block) -> bool:
 @contextmanager
 def local_api(url: str, python: str = sys.executable, functions: Path = ROOT / "functions") -> Iterator[str]:
     """Serve the API on a free port, as in a local run."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [
         python,
         "-m",
@@ -134,12 +133,17 @@ def local_api(url: str, python: str = sys.executable, functions: Path = ROOT / "
             "--retry-delay",
             "1",
             "--retry-connrefused",
+            "--max-time",
+            "60",
             "-o",
             os.devnull,
         ]
         subprocess.run([*wait, f"http://127.0.0.1:{port}/health"], check=True)
-        yield f"http://127.0.0.1:{port}"
-        served.communicate()
+        try:
+            yield f"http://127.0.0.1:{port}"
+            served.communicate(timeout=60)
+        finally:
+            served.kill()
 
 
 def headings(page: Path) -> list[str]:

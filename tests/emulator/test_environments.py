@@ -15,6 +15,7 @@ import pytest
 from emulator import Emulator, Environment, Invocation, Refused, WellBehaved
 from tests.emulator.conftest import CACHE, ROOT, STACK, NewLambda, begun, ended, lives
 from tests.waiting import until
+from tests.watchdog import watched
 
 
 @pytest.fixture
@@ -183,7 +184,7 @@ with Emulator({str(STACK)!r}, cache=Path({str(CACHE)!r})) as lambda_:
 
 def test_killed_emulator_leaves_no_process(lambda_: Emulator, tmp_path: Path) -> None:
     script = SCRIPT.replace("FOLDER", repr(str(tmp_path)))
-    with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT) as emulator:
+    with watched(subprocess.Popen([sys.executable, "-c", script], cwd=ROOT)) as emulator:
         (pid,) = begun(tmp_path)
         children = psutil.Process(emulator.pid).children(recursive=True)
 

@@ -14,6 +14,7 @@ import pytest
 from emulator.gateway import Gateway
 from tests.emulator.conftest import CACHE, ROOT, NewLambda, ended
 from tests.servers import Database
+from tests.watchdog import line, watched
 
 SECONDS = 240
 
@@ -56,16 +57,14 @@ def test_project_functions_run_the_example(direct_database: Database, tmp_path: 
 
 @pytest.mark.slow
 def test_ctrl_c_ends_everything(direct_database: Database, tmp_path: Path) -> None:
-    run = start(tmp_path, "--no-seed", url=direct_database.url)
     heard = ""
-    for line in run.stdout or ():
-        heard += line
-        if "ticks" in line:
-            break
-    children = psutil.Process(run.pid).children(recursive=True)
+    with watched(start(tmp_path, "--no-seed", url=direct_database.url), SECONDS) as run:
+        while "ticks" not in heard:
+            heard += line(run)
+        children = psutil.Process(run.pid).children(recursive=True)
 
-    run.send_signal(signal.SIGINT)
-    rest, _ = run.communicate(timeout=SECONDS)
+        run.send_signal(signal.SIGINT)
+        rest, _ = run.communicate(timeout=SECONDS)
 
     assert run.returncode == 0 and "Traceback" not in heard + rest, heard + rest
     assert children and ended(*(child.pid for child in children))

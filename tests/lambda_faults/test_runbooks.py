@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browsers import chromium
+from tests.browsers import chromium, opened_page
 from tests.console.conftest import serving
 from tests.flow.stage import ROOT
 from tests.lambda_faults.causes import CAUSES, Lab
@@ -88,7 +88,7 @@ def printed(row: Row, url: str, environment: dict[str, str]) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     assert ended.returncode in (0, 1), ended.stderr
     return " ".join(ended.stdout.split())
@@ -141,7 +141,7 @@ def test_command_and_console_name_the_cause(row: Row, lab: Lab, browser: Browser
     with CAUSES[row.fault](lab) as environment:
         output = printed(row, lab.database.admin_url, environment)
         settings = {"MINUTEHAND_LOCAL": "1", **environment}
-        with serving(lab.database.admin_url, settings) as url, browser.new_page() as page:
+        with serving(lab.database.admin_url, settings) as url, opened_page(browser) as page:
             page.goto(f"{url}/console")
             expect(page.get_by_role("heading", level=1)).to_have_text("Home")
             clicks = click_to_cause(page, row)

@@ -1,7 +1,6 @@
 """Runs of `minutehand dev` as processes, and what they leave behind."""
 
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,13 +9,9 @@ from time import monotonic
 
 import psutil
 
+from tests.ports import free_port
+
 SECONDS = 90
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def start(project: Path, *arguments: str, url: str = "", port: int | None = None) -> subprocess.Popen[str]:

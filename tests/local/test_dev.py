@@ -13,9 +13,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from dev_runs import SECONDS, finished, free_port, left_behind, processes_of, start, until
+from dev_runs import SECONDS, finished, left_behind, processes_of, start, until
 
 from minutehand.local import postgres
+from tests.ports import free_port
 from tests.servers import Database
 
 ROOT = Path(__file__).parent.parent.parent

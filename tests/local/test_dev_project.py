@@ -47,7 +47,7 @@ def newest_result(folder: Path) -> Any:
 
 
 def post(url: str) -> Any:
-    with urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=30) as response:
+    with urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=60) as response:
         return json.load(response)
 
 

@@ -9,12 +9,13 @@ from urllib.request import urlopen
 
 import psycopg
 import pytest
-from dev_runs import finished, free_port, processes_of, start, until
+from dev_runs import finished, processes_of, start, until
 
 from minutehand import enqueue_many
 from minutehand.database import Database
 from minutehand.local import postgres
 from minutehand.model.new_job import NewJob
+from tests.ports import free_port
 
 ROOT = Path(__file__).parent.parent.parent
 # Waits until a file exists.
@@ -72,7 +73,7 @@ def test_address_of_the_run_leads_to_the_console(project: Path) -> None:
     run = start(project, "--no-seed", port=(port := free_port()))
     until(run, "ticks")
 
-    with urlopen(f"http://127.0.0.1:{port}/") as page:
+    with urlopen(f"http://127.0.0.1:{port}/", timeout=60) as page:
         found = page.url, page.read()
     run.send_signal(signal.SIGINT)
     finished(run)

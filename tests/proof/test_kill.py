@@ -22,6 +22,7 @@ from minutehand.queries.jobs import get
 from minutehand.tick import tick
 from tests import servers
 from tests.waiting import until
+from tests.watchdog import line, watched
 
 pytestmark = [pytest.mark.every_server, pytest.mark.kill]
 
@@ -148,16 +149,12 @@ def process(*words: str) -> Iterator["subprocess.Popen[str]"]:
     child = subprocess.Popen(
         [sys.executable, HERE / "mortal.py", *words], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
-    with child:
-        try:
-            yield child
-        finally:
-            child.kill()
+    with watched(child):
+        yield child
 
 
 def read_report(child: "subprocess.Popen[str]") -> dict[str, Any]:
-    assert child.stdout is not None
-    report: dict[str, Any] = json.loads(child.stdout.readline())
+    report: dict[str, Any] = json.loads(line(child))
     return report
 
 

@@ -15,9 +15,10 @@ import psycopg
 import pytest
 
 from minutehand import Database
+from tests.ports import free_port
 from tests.sam_local.engine import Engine
 from tests.sam_local.image import Image
-from tests.sam_local.sam import ROOT, Sam, copy_project, free_port, runtime_of
+from tests.sam_local.sam import ROOT, Sam, copy_project, runtime_of
 
 PROGRAM = os.environ.get("MINUTEHAND_TEST_SAM", "")
 collect_ignore_glob = [] if PROGRAM else ["test_*.py"]

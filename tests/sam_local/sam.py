@@ -139,10 +139,3 @@ def answers(host: str, port: int) -> bool:
     """Return whether a server listens there."""
     with socket.socket() as probe:
         return probe.connect_ex((host, port)) == 0
-
-
-def free_port(host: str) -> int:
-    """Return a free port."""
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])

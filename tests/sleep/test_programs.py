@@ -15,6 +15,7 @@ import pytest
 from tests.sleep.event_bridge import EventBridge
 from tests.sleep.program import LEASE
 from tests.sleep.test_ticks import HOUR, MINUTE, NOON, Stage, stage
+from tests.watchdog import line, watched
 
 __all__ = ["stage"]
 
@@ -28,15 +29,9 @@ ENDED = (
 class Program:
     """A process that is ready for its event."""
 
-    def __init__(self, role: str, url: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.sleep.program", role, url],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self._process.stdout and self._process.stdin
-        assert self._process.stdout.readline() == "ready\n"
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+        assert line(process) == "ready\n"
 
     def send(self, event: dict[str, Any]) -> None:
         assert self._process.stdin
@@ -46,21 +41,16 @@ class Program:
     def send_until_frozen(self, event: dict[str, Any]) -> None:
         self.send(event)
         _, status = os.waitpid(self._process.pid, os.WUNTRACED)
-        assert os.WIFSTOPPED(status)
+        assert os.WIFSTOPPED(status), f"the program did not freeze: status {status}"
 
     def go_on(self) -> None:
         self._process.send_signal(signal.SIGCONT)
 
     def result(self) -> Any:
-        assert self._process.stdout
-        return json.loads(self._process.stdout.readline())
+        return json.loads(line(self._process))
 
     def code(self) -> int:
         return self._process.wait()
-
-    def end(self) -> None:
-        self._process.kill()
-        self._process.communicate()
 
 
 class Programs:
@@ -70,9 +60,13 @@ class Programs:
         self._url, self._stack = url, ExitStack()
 
     def __call__(self, role: str) -> Program:
-        program = Program(role, self._url)
-        self._stack.callback(program.end)
-        return program
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.sleep.program", role, self._url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        return Program(self._stack.enter_context(watched(process)))
 
     def close(self) -> None:
         self._stack.close()

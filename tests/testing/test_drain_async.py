@@ -12,7 +12,7 @@ def test_drain_runs_async_jobs_at_the_same_time(project: Project) -> None:
             import pytest
             from minutehand import enqueue
 
-            LIMIT = timedelta(seconds=10)
+            LIMIT = timedelta(seconds=60)
 
             class Meeting:
                 def __init__(self, size):

@@ -11,6 +11,7 @@ import pytest
 from tests.servers import Database
 from tests.testing.project import Project
 from tests.waiting import until
+from tests.watchdog import watched
 
 CONFTEST = """
     from pathlib import Path
@@ -161,8 +162,10 @@ def test_killed_run_leaves_no_server_and_no_directory(project: Project) -> None:
                     sleep(1)
         """,
     )
-    with subprocess.Popen(
-        project.command(), cwd=project.home, env=project.everything(), stdout=subprocess.DEVNULL
+    with watched(
+        subprocess.Popen(
+            project.command(), cwd=project.home, env=project.everything(), stdout=subprocess.DEVNULL
+        )
     ) as run:
         backend = project.home / "backend"
         until(backend.exists)

@@ -14,6 +14,7 @@ from minutehand_pipeline.report.config import ReportResult
 from minutehand_pipeline.report.page import render
 from minutehand_pipeline.report.tables import ALL
 from minutehand_pipeline.schemas import HOMES
+from tests.browsers import opened_page
 
 SCRIPT = "<script>document.title='taken'</script><img src=http://example.org/x onerror=alert(1)>"
 HOSTILE = SCRIPT + "\"' {{ 7 * 7 }} & \u202e"
@@ -138,8 +139,7 @@ def page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
     """A page that fails the test for console messages, network requests and errors."""
     width, scheme = request.param
     faults: list[str] = []
-    with browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme) as context:
-        opened = context.new_page()
+    with opened_page(browser, viewport={"width": width, "height": 900}, color_scheme=scheme) as opened:
         opened.on("pageerror", lambda error: faults.append(str(error)))
         opened.on("console", lambda message: faults.append(message.text))
         opened.on(
@@ -196,8 +196,7 @@ def test_page_has_no_external_references(tmp_path: Path) -> None:
 
 
 def test_printed_page_is_dark_on_light(browser: Browser, tmp_path: Path) -> None:
-    with browser.new_context(color_scheme="dark", viewport={"width": 794, "height": 1123}) as context:
-        page = context.new_page()
+    with opened_page(browser, color_scheme="dark", viewport={"width": 794, "height": 1123}) as page:
         show(page, tmp_path, result())
         page.emulate_media(media="print", color_scheme="dark")
 

@@ -14,6 +14,7 @@ from minutehand.local import postgres, programs
 from tests.unit.embedded import Start, execute, kill, working_in
 
 pytestmark = pytest.mark.data
+CONNECTIONS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers as another user")
 
 
@@ -25,6 +26,12 @@ def test_server_keeps_data_and_address_after_a_restart(start: Start) -> None:
 
     assert second.url == first.url
     assert execute(second, "select number from kept") == 42
+
+
+@pytest.mark.skipif(not CONNECTIONS.exists(), reason="only Linux says which ports connections get")
+def test_address_of_a_server_is_never_that_of_a_connection(start: Start) -> None:
+    """So that it survives a restart."""
+    assert start().port < int(CONNECTIONS.read_text().split()[0])
 
 
 @pytest.mark.parametrize("version", [16, 18])

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from minutehand.local import postgres, programs
+from tests.ports import free_port
 from tests.unit.embedded import Start, execute, working_in
 
 
@@ -25,11 +26,9 @@ def test_second_start_is_rejected_and_leaves_the_server_running(start: Start, ho
 
 
 def test_requested_port_in_use_is_rejected(start: Start) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-
-        with pytest.raises(postgres.PortInUseError) as refused:
-            start(port=port)
+    port = free_port()
+    with socket.create_server(("127.0.0.1", port)), pytest.raises(postgres.PortInUseError) as refused:
+        start(port=port)
 
     expected = f"port {port} is in use; choose another, or end the process that listens on it"
     assert str(refused.value) == expected

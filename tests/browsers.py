@@ -33,7 +33,7 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def opened_page(browser: Browser, **context: Any) -> Iterator[Page]:
-    """Open a page in a context of its own, such as `timezone_id="Asia/Tokyo"`."""
-    with browser.new_context(**context) as made:
+    """Open a page in a context of its own, such as `timezone_id="Asia/Tokyo"`; the default is not this machine's."""
+    with browser.new_context(**{"timezone_id": "UTC", **context}) as made:
         made.set_default_timeout(PATIENCE)
         yield made.new_page()

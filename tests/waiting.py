@@ -8,7 +8,7 @@ from typing import Any
 FIRST, LONGEST = 0.0005, 0.02
 
 
-def until(condition: Callable[[], Any], seconds: float = 60) -> Any:
+def until(condition: Callable[[], Any], seconds: float = 120) -> Any:
     """Check a condition until it holds, and return its result; fail at the deadline."""
     deadline, pause = monotonic() + seconds, FIRST
     while not (result := condition()):

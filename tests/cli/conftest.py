@@ -17,7 +17,7 @@ from minutehand.database import close_thread_databases
 from tests.servers import Database
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS_TO_END = 100
+SECONDS_TO_END = 240
 COMMAND = [sys.executable, "-m", "minutehand"]
 
 Invoke = Callable[..., Result]
@@ -64,7 +64,7 @@ def run() -> Run:
             env=environment,
             input=stdin,
             capture_output=True,
-            timeout=120,
+            timeout=SECONDS_TO_END,
             **{"cwd": ROOT, **more},
         )
 

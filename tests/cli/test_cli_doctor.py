@@ -63,7 +63,7 @@ def test_stack_without_boto3_names_the_extra(fresh_database):
     ended = subprocess.run(
         [sys.executable, "-c", script, "doctor", "--stack", "shop"],
         capture_output=True,
-        timeout=60,
+        timeout=180,
         env=os.environ | {"DATABASE_URL": fresh_database.url},
     )
 

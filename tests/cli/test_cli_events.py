@@ -67,6 +67,6 @@ def test_follow_prints_each_new_event_once_until_interrupted(popen, direct_datab
         keys.append(json.loads(following.stdout.readline())["facts"]["key"])
     following.send_signal(signal.SIGINT)
 
-    assert following.wait(60) == 130
+    assert following.wait(180) == 130
     assert keys == ["one", "two", "three"]
     assert following.stdout.read() == b""

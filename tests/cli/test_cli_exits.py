@@ -3,10 +3,11 @@
 import os
 import subprocess
 import sys
-from time import monotonic
 
 import psycopg
 import pytest
+
+from tests.waiting import until
 
 READING = [
     ["ls"],
@@ -148,7 +149,7 @@ def test_concurrent_migrations_apply_each_once(execute, empty_database, popen):
     plan = execute("migrate", "--plan", url=empty_database.url)
     printed = execute("migrate", "--sql", url=empty_database.url).stdout
     both = [popen("migrate", "-o", "json", url=empty_database.url) for _ in range(2)]
-    applied = sorted(len(process.communicate(timeout=60)[0].splitlines()) for process in both)
+    applied = sorted(len(process.communicate(timeout=180)[0].splitlines()) for process in both)
     listed = execute("migrate", "--status", url=empty_database.url)
 
     assert b"The tables of the flow" in plan.stdout
@@ -170,7 +171,7 @@ def test_broken_pipe_exits_with_141_silently(run, direct_database, popen):
 
     assert first.startswith(b"ID ")
     assert listing.stderr.read() == b""
-    assert listing.wait(60) == 141
+    assert listing.wait(180) == 141
 
 
 def test_closed_stdin_is_one_line(direct_database):
@@ -179,7 +180,7 @@ def test_closed_stdin_is_one_line(direct_database):
             f"exec {sys.executable} -m minutehand {arguments} <&-",
             shell=True,
             capture_output=True,
-            timeout=60,
+            timeout=180,
             env=os.environ | {"DATABASE_URL": direct_database.url},
         )
         assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1), ended.stderr
@@ -191,23 +192,21 @@ def test_ctrl_c_exits_with_130_without_a_traceback(direct_database, popen):
         waiting = popen("ls", url=direct_database.url)
         _until_it_waits(direct_database.url)
         waiting.send_signal(2)
-        assert waiting.wait(60) == 130
+        assert waiting.wait(180) == 130
 
     assert b"Traceback" not in waiting.stderr.read()
 
 
 def _until_it_waits(url):
     query = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
-    deadline = monotonic() + 60
     with psycopg.connect(url, autocommit=True) as connection:
-        while not connection.execute(query).fetchone()[0]:
-            assert monotonic() < deadline
+        until(lambda: connection.execute(query).fetchone()[0])
 
 
 def without(module, *arguments):
     """Run the command line without a module."""
     script = f"import sys; sys.modules[{module!r}] = None; from minutehand.cli import main; main()"
-    return subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, timeout=60)
+    return subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, timeout=180)
 
 
 @pytest.mark.parametrize(

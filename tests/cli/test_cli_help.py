@@ -70,7 +70,7 @@ def test_help_and_version_import_no_heavy_module():
         "try: cli(['--help'])\n"
         "except SystemExit: print(*{'rich', 'boto3', 'uvicorn', 'msgspec'} & set(sys.modules), file=sys.stderr)"
     )
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=180)
 
     assert ended.stderr.strip() == b""
 
@@ -86,7 +86,7 @@ def completions(words: str, folder: Path | None = None) -> list[str]:
     ended = subprocess.run(
         [sys.executable, "-c", "from minutehand.cli import main; main()"],
         capture_output=True,
-        timeout=60,
+        timeout=180,
         cwd=folder,
         env=os.environ
         | {"_MINUTEHAND_COMPLETE": "bash_complete", "COMP_WORDS": words}

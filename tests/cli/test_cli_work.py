@@ -16,7 +16,7 @@ import pytest
 from minutehand import Database, NewJob, enqueue_many
 from tests.waiting import until
 
-SECONDS = 60
+SECONDS = 180
 
 HANDLER = '''
 def handle(payload):
@@ -68,7 +68,7 @@ def let_go(gates):
             os.close(os.open(gates["go"], os.O_WRONLY | os.O_NONBLOCK))
             return True
 
-    until(opened)
+    until(opened, SECONDS)
 
 
 def rows(url):
@@ -95,7 +95,7 @@ def test_signal_finishes_the_current_job_and_releases_the_rest(
     worker.send_signal(number)
     let_go(gates)
 
-    assert worker.wait(60) == 0
+    assert worker.wait(180) == 0
     assert rows(database.admin_url) == [("wait", "done", 1), ("quick", "due", 0), ("quick", "due", 0)]
     assert b"Traceback" not in worker.stderr.read()
 
@@ -107,7 +107,7 @@ def test_second_signal_interrupts_and_releases_the_job(popen, direct_database, h
     worker.send_signal(signal.SIGTERM)
     worker.send_signal(signal.SIGINT)
 
-    assert worker.wait(60) == 130
+    assert worker.wait(180) == 130
     assert rows(direct_database.url) == [("wait", "due", 0), ("quick", "due", 0)]
     assert b"Traceback" not in worker.stderr.read()
 
@@ -120,7 +120,7 @@ def test_stop_timeout_interrupts_and_releases_the_job(popen, direct_database, ha
     until_begun(gates)
     worker.send_signal(signal.SIGTERM)
 
-    assert worker.wait(60) == 130
+    assert worker.wait(180) == 130
     assert rows(direct_database.url) == [("wait", "due", 0)]
 
 
@@ -132,7 +132,7 @@ def test_job_that_ends_within_the_stop_timeout_is_done(popen, direct_database, h
     worker.send_signal(signal.SIGTERM)
     let_go(gates)
 
-    assert worker.wait(60) == 0
+    assert worker.wait(180) == 0
     assert rows(direct_database.url) == [("wait", "done", 1), ("quick", "due", 0)]
 
 
@@ -142,7 +142,7 @@ def test_idle_worker_stops_immediately(popen, direct_database, handlers):
     assert worker.stderr.readline().startswith(b"working on all queues;")
     worker.send_signal(signal.SIGTERM)
 
-    assert worker.wait(60) == 0
+    assert worker.wait(180) == 0
 
 
 def test_drain_exits_when_no_job_is_due(run, direct_database):
@@ -186,7 +186,7 @@ def test_killed_worker_is_restarted(popen, direct_database, handlers):
     assert any(b"working on all queues;" in line for line in crew.stderr)
     crew.send_signal(signal.SIGTERM)
 
-    assert crew.wait(60) == 0
+    assert crew.wait(180) == 0
 
 
 def test_workers_exit_with_their_killed_supervisor(popen, direct_database, handlers):
@@ -195,7 +195,7 @@ def test_workers_exit_with_their_killed_supervisor(popen, direct_database, handl
         crew.stderr.readline()
     workers = psutil.Process(crew.pid).children()
     crew.kill()
-    _, alive = psutil.wait_procs(workers, timeout=60)
+    _, alive = psutil.wait_procs(workers, timeout=180)
 
     assert len(workers) == 2
     assert alive == []
@@ -216,7 +216,7 @@ def test_password_is_not_a_process_argument(popen, direct_database, handlers):
 
     assert arguments
     assert not [each for each in arguments if "postgresql://" in each]
-    assert crew.wait(60) == 0
+    assert crew.wait(180) == 0
 
 
 def test_project_without_a_folder_of_handlers_runs_its_modules(direct_database, tmp_path):
@@ -229,6 +229,6 @@ def test_project_without_a_folder_of_handlers_runs_its_modules(direct_database, 
     # The script, unlike `python -m`, does not search the working directory for modules.
     command = [sys.executable, "-P", "-c", "from minutehand.cli import main; main()", "work", "--drain"]
     environment = os.environ | {"DATABASE_URL": direct_database.url}
-    worked = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, timeout=60)
+    worked = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, timeout=180)
 
     assert (worked.returncode, rows(direct_database.url)) == (0, [("quick", "done", 1)]), worked.stderr

@@ -11,7 +11,7 @@ import pytest
 
 from minutehand import Database, NewJob, enqueue_many
 
-SECONDS = 60
+SECONDS = 180
 HANDLER = '''
 import asyncio, os
 
@@ -95,7 +95,7 @@ def test_signal_finishes_the_running_async_jobs_and_releases_the_rest(worker, di
     process.send_signal(signal.SIGTERM)
     gate.open()
 
-    assert process.wait(60) == 0
+    assert process.wait(SECONDS) == 0
     assert states(direct_database.url) == [("done", 1)] * 3 + [("due", 0)] * 2
     assert b"Traceback" not in process.stderr.read()
 
@@ -106,7 +106,7 @@ def test_second_signal_cancels_and_releases_all_async_jobs(worker, direct_databa
     process.send_signal(signal.SIGINT)
 
     assert gate.read(3) == b"---"
-    assert process.wait(60) == 130
+    assert process.wait(SECONDS) == 130
     assert states(direct_database.url) == [("due", 0)] * 5
     assert b"Traceback" not in process.stderr.read()
 
@@ -116,7 +116,7 @@ def test_stop_timeout_cancels_and_releases_all_async_jobs(worker, direct_databas
     process = worker("--stop-timeout", "0s", "--processes", processes, "--chunk", "5")
     process.send_signal(signal.SIGTERM)
 
-    assert process.wait(60) == 130
+    assert process.wait(SECONDS) == 130
     assert states(direct_database.url) == [("due", 0)] * 5
 
 
@@ -124,5 +124,5 @@ def test_async_jobs_of_a_killed_worker_are_running_until_their_lease_ends(worker
     process = worker()
     process.kill()
 
-    assert process.wait(60) == -signal.SIGKILL
+    assert process.wait(SECONDS) == -signal.SIGKILL
     assert states(direct_database.url) == [("running", 1)] * 5

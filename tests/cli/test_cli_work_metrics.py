@@ -71,7 +71,7 @@ def test_workers_serve_their_metrics_to_this_machine_only(popen, direct_database
     ]
     assert sorted(listening) == [("127.0.0.1", port), ("127.0.0.1", port + 1)]
     crew.terminate()
-    assert crew.wait(60) == 0
+    assert crew.wait(180) == 0
 
 
 def families(port):
@@ -151,4 +151,4 @@ def test_gauges_are_unknown_without_a_database(popen, new_database, direct_datab
     until(lambda: math.isnan(scrape(port)[gauge]))
     worker.terminate()
 
-    assert worker.wait(60) == 0
+    assert worker.wait(180) == 0

@@ -21,7 +21,7 @@ from tests.console.conftest import serving
 from tests.ports import free_port
 from tests.watchdog import line, watched
 
-SECONDS = 90
+SECONDS = 180
 CHANGES = re.compile("^(Enqueue|Cancel|Pause|Resume|Retry|Run now|Edit|Add|Reschedule|Replay)")
 
 

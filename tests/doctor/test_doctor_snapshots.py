@@ -3,13 +3,13 @@
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
-from time import monotonic
 
 import psycopg
 
 from minutehand import Database
 from minutehand.doctor import ExaminedDatabase, examine_database
 from tests.doctor.conftest import Examine, Installation, complaints
+from tests.waiting import until
 
 
 def test_old_snapshot_is_reported_with_its_process_and_program(
@@ -52,10 +52,8 @@ def until_one_waits(installation: Installation) -> None:
         "select from pg_stat_activity where wait_event_type = 'Lock' and backend_xmin is not null"
         " and datname = current_database()"
     )
-    deadline = monotonic() + 30
     with psycopg.connect(installation.admin_url, autocommit=True) as admin:
-        while admin.execute(waiting).fetchone() is None:
-            assert monotonic() < deadline, "no session waits for a lock"
+        until(lambda: admin.execute(waiting).fetchone() is not None)
 
 
 def test_snapshot_without_a_statement_is_reported(installation: Installation) -> None:

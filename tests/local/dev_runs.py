@@ -11,7 +11,7 @@ import psutil
 
 from tests.ports import free_port
 
-SECONDS = 90
+SECONDS = 240
 
 
 def start(project: Path, *arguments: str, url: str = "", port: int | None = None) -> subprocess.Popen[str]:

@@ -204,7 +204,7 @@ def test_trap_concurrent_sessions_start_one_probe(queue: Queue) -> None:
     broken(queue)
     fill(queue, 20)
     queue.sql(OVER)
-    barrier = Barrier(8)
+    barrier = Barrier(8, timeout=60)
 
     def session(place: int) -> int:
         database = queue.another()

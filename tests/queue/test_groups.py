@@ -226,7 +226,7 @@ def test_groups_take_turns_if_there_is_no_room_for_all(queue: Queue) -> None:
 def test_trap_concurrent_sessions_never_run_two_jobs_of_a_group(queue: Queue) -> None:
     for number in range(60):
         fill(queue, 1, f"g{number % 4}")
-    barrier = Barrier(8)
+    barrier = Barrier(8, timeout=60)
 
     def session(place: int) -> int:
         database, most = queue.another(), 0

@@ -128,7 +128,7 @@ def test_trap_eight_concurrent_sessions_never_exceed_a_limit(queue: Queue, what:
     """Eight sessions that count outside the lock exceed a limit of 2."""
     fill(queue, 200)
     limit(queue.database, 2, **what)  # type: ignore[call-overload]
-    barrier = Barrier(8)
+    barrier = Barrier(8, timeout=60)
 
     def session(place: int) -> int:
         database, most = queue.another(), 0

@@ -111,7 +111,7 @@ def test_trap_eight_sessions_behind_blocked_jobs_never_exceed_a_limit(queue: Que
     fill(queue, 10, kind="rare")
     limit(queue.database, 2, kind="quick")
     queue.sql("update minutehand.jobs_live set visible = visible + interval '1 minute' where kind <> 'slow'")
-    barrier = Barrier(8)
+    barrier = Barrier(8, timeout=60)
 
     def session(place: int) -> int:
         database, most = queue.another(), 0

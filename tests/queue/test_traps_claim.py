@@ -24,7 +24,7 @@ def test_overdue_job_is_taken_by_one_of_25_claimants(queue: Queue) -> None:
 
 def test_overdue_job_is_taken_by_one_of_25_concurrent_claimants(queue: Queue) -> None:
     queue.pass_time(queue.enqueue(), by=LONG)
-    barrier = Barrier(25)
+    barrier = Barrier(25, timeout=60)
 
     def claimant() -> list[Job]:
         barrier.wait()
@@ -104,7 +104,7 @@ def test_take_respects_its_limit_under_any_query_plan(queue: Queue) -> None:
 def test_concurrent_takes_respect_their_limit_and_do_not_overlap(queue: Queue) -> None:
     for _ in range(60):
         queue.enqueue()
-    barrier = Barrier(8)
+    barrier = Barrier(8, timeout=60)
 
     def taker() -> list[list[Job]]:
         database = queue.another()

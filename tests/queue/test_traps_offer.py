@@ -93,7 +93,7 @@ def test_capacity_is_counted_by_one_tick_at_a_time(queue: Queue) -> None:
 def test_eight_concurrent_dispatchers_never_exceed_the_capacity(queue: Queue) -> None:
     for _ in range(20 * CAPACITY):
         queue.enqueue()
-    barrier = Barrier(8)
+    barrier = Barrier(8, timeout=60)
 
     def dispatcher() -> tuple[list[Offer], int]:
         database, peak, offers = queue.another(), 0, []

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
 
-SECONDS = 120
+SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,19 @@ class Project:
 
     def test(self, *options: str) -> Run:
         """Run its tests."""
-        done = subprocess.run(
-            self.command(*options),
-            cwd=self.home,
-            env=self.everything(),
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            timeout=SECONDS,
-        )
+        try:
+            done = subprocess.run(
+                self.command(*options),
+                cwd=self.home,
+                env=self.everything(),
+                capture_output=True,
+                text=True,
+                stdin=subprocess.DEVNULL,
+                timeout=SECONDS,
+            )
+        except subprocess.TimeoutExpired as late:
+            printed = b"".join(filter(None, (late.stdout, late.stderr))).decode(errors="replace")
+            raise AssertionError(f"the tests did not end in {SECONDS} s; they printed:\n{printed}") from None
         return Run(done.stdout + done.stderr, done.returncode)
 
     def left(self) -> list[str]:

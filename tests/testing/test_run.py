@@ -51,7 +51,6 @@ TESTS = """
         with Path("ports").open("a") as file:
             file.write(port + "\\n")
 """
-SECONDS = 100
 
 
 def lines(path: Path) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from tests.ports import free_port
 from tests.watchdog import line, watched
 
-RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+CONNECTIONS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 ENDLESS = "import time\nprint('ready', flush=True)\nwhile True: time.sleep(1)"
 
 
@@ -17,9 +17,9 @@ def endless() -> "subprocess.Popen[str]":
     return subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, text=True)
 
 
-@pytest.mark.skipif(not RANGE.exists(), reason="only Linux has this file")
+@pytest.mark.skipif(not CONNECTIONS.exists(), reason="only Linux has this file")
 def test_free_port_is_one_that_no_connection_gets() -> None:
-    first = int(RANGE.read_text().split()[0])
+    first = int(CONNECTIONS.read_text().split()[0])
 
     assert all(free_port(further=1) + 1 < first for _ in range(100))
 

@@ -57,7 +57,7 @@ def test_flow_control_is_never_violated_and_never_stuck(queue: Queue, seed: int)
     for _ in range(JOBS // 20):
         stage.batch(queue.database, stage.random, 10)
     stage.most_added = JOBS // 3
-    barrier = Barrier(DISPATCHERS + WORKERS)
+    barrier = Barrier(DISPATCHERS + WORKERS, timeout=60)
     calls = [queue.start(run_session, stage, number, barrier) for number in range(DISPATCHERS + WORKERS)]
     for call in calls:
         call.result()

@@ -25,7 +25,7 @@ def in_all_sessions(
     queue: Queue, call: Callable[[Database, int], Any], sessions: int = SESSIONS
 ) -> list[Any]:
     """Call in all sessions at the same time, and return all results."""
-    barrier = Barrier(sessions)
+    barrier = Barrier(sessions, timeout=60)
 
     def session(number: int) -> list[Any]:
         database = queue.another()

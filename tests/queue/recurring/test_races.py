@@ -152,6 +152,6 @@ def test_last_enqueue_decides_whatever_other_sessions_do(queue: Queue, seed: int
 
 
 def at_once(queue: Queue, calls: list[Callable[[Barrier], None]]) -> None:
-    barrier = Barrier(len(calls))
+    barrier = Barrier(len(calls), timeout=60)
     for future in [queue.start(call, barrier) for call in calls]:
         future.result()

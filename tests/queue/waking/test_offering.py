@@ -82,7 +82,7 @@ def test_capacity_is_that_of_the_last_tick(queue: Queue, aws: Lambda) -> None:
 
 
 def test_concurrent_enqueues_and_ticks_never_exceed_the_capacity(queue: Queue, aws: Lambda) -> None:
-    barrier = Barrier(8)
+    barrier = Barrier(8, timeout=60)
 
     def session(number: int) -> int:
         database, most = queue.another(), 0

@@ -90,10 +90,10 @@ def test_partial_result_is_shown_only_with_payload(invoke, database):
 
 def test_wait_sees_the_worker_of_another_process(popen, run, database, direct_database):
     job = enqueue("echo", {"n": 1}, connection=database).id
-    waiting = popen("wait", str(job), "--timeout", "60s", url=direct_database.url)
+    waiting = popen("wait", str(job), "--timeout", "180s", url=direct_database.url)
     run("work", "--drain", url=direct_database.url)
 
-    assert waiting.wait(60) == 0
+    assert waiting.wait(180) == 0
     (attempt,) = list_attempts(database, job)
     host, _, process = (attempt.worker or "").rpartition(":")
     assert host == socket.gethostname()

@@ -13,6 +13,9 @@ from minutehand.errors import InvalidJobError, LostError
 from minutehand.model.outcome import Cancel
 from minutehand.model.worker import UNNAMED, Worker
 
+# The longest time that `extend` gives, as that of `timeout`.
+LONGEST = timedelta(hours=24)
+
 
 @dataclass(eq=False, kw_only=True)
 class Lease:
@@ -73,11 +76,14 @@ class Lease:
     def extend(self, by: timedelta) -> None:
         """Move the deadline to `by` from now, but not past the worker's own end.
 
-        Raises LostError if another worker has the job, or if the lease has ended while limits are set, and Cancel if
-        its cancellation was requested.
+        Raises LostError if another worker has the job, or if the lease has ended while limits are set, Cancel if its
+        cancellation was requested, and InvalidJobError unless `by` is above zero and at most 24 hours.
         """
-        if by <= timedelta():
-            raise InvalidJobError("lease_is_positive", f"the duration of extend must be above zero, got {by}")
+        if not timedelta() < by <= LONGEST:
+            raise InvalidJobError(
+                "extension_is_positive",
+                f"the duration of extend must be above zero and at most 24 hours, got {by}",
+            )
         self.until = 0.0
         if not self._hold(by.total_seconds()):
             raise LostError(

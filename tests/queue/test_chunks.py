@@ -55,11 +55,15 @@ def test_extending_the_current_job_extends_the_rest_of_the_chunk(queue: Queue) -
     assert [ending.ending for ending in endings] == ["done", "done"]
 
 
-@pytest.mark.parametrize("duration", [timedelta(), timedelta(seconds=-60)])
-def test_extend_by_a_non_positive_duration_is_rejected(queue: Queue, duration: timedelta) -> None:
+@pytest.mark.parametrize(
+    "duration", [timedelta(), timedelta(seconds=-60), timedelta(hours=24, seconds=1), timedelta.max]
+)
+def test_extend_by_an_invalid_duration_is_rejected(queue: Queue, duration: timedelta) -> None:
     job = queue.claimed()
 
-    with pytest.raises(ValueError, match="the duration of extend must be above zero"):
+    with pytest.raises(
+        ValueError, match="the duration of extend must be above zero and at most 24 hours, got"
+    ):
         job.extend(duration)
 
     assert queue.row(job.id).state == "running"

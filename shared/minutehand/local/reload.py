@@ -16,8 +16,6 @@ from minutehand.local.show import Show
 from minutehand.local.watch import Watch
 
 START_SECONDS, POLL_SECONDS = 30.0, 0.05
-# Meanwhile, no jobs are printed.
-RESTART_SECONDS = 10.0
 STOP_SECONDS = 10.0
 
 
@@ -51,9 +49,9 @@ class Application:
             self.listening.close()
             self.listening = None
 
-    def accepts(self, seconds: float = START_SECONDS) -> bool:
+    def accepts(self) -> bool:
         """Wait until the process answers requests; return False if it ended, or took too long."""
-        deadline = monotonic() + seconds
+        deadline = monotonic() + START_SECONDS
         while self._process is not None and self._process.poll() is None and monotonic() < deadline:
             if self._answers():
                 return True
@@ -125,7 +123,7 @@ class Reload:
         if self._application:
             self._application.stop()
             self._application.start()
-            accepts = self._application.accepts(RESTART_SECONDS)
+            accepts = self._application.accepts()
         self._show.reloaded(changed)
         if self._application and not accepts:
             self._show.not_started(self._application.target)

@@ -64,7 +64,7 @@ def _wait_for_one(database: Database, job_id: UUID, left: timedelta, form: str) 
     try:
         row = wait_for(job_id, left, connection=database)
     except NotFoundError as error:
-        print_message(str(error))
+        print_message(f"error: {error}")
         return REFUSED
     except UnfinishedError as error:
         print_message(f"timeout: job {job_id} is {error.state}")

@@ -5,11 +5,14 @@ removal of one has no effect.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from tests.soak.load import Load
+from tests.soak.load import Load, SlowLoad
 
 LIBRARY = Path("shared/minutehand")
+# Longer than the lease of a job, which is 3 seconds.
+FROZEN_SECONDS = 5.5
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,10 @@ class Fence:
     promises: tuple[str, ...]
     # How often the file contains the text.
     times: int = 1
-    # The load of the run without it, and its duration.
+    # The load of the run without it, its duration, and the seconds for which a worker is frozen.
     load: type[Load] = Load
     seconds: float = 60.0
+    frozen: float = FROZEN_SECONDS
 
     def remove(self, root: Path) -> None:
         """Remove the fence from a copy of the tree."""
@@ -44,11 +48,17 @@ class Fence:
 OWNER = "attempts have one owner"
 EFFECTS = "effects match endings"
 LIMITS = "limits hold"
+# A frozen worker goes on while the next attempt runs, which starts after the lease of 3 seconds and a tick.
+_of_late_ends = partial(Fence, load=SlowLoad, frozen=4.5)
 
 FENCES = (
-    Fence("finish by ack", "sql/flow/finish.sql", " and e.ack in (j.ack, j.prior)", "", (EFFECTS,)),
-    Fence("finish of done jobs by ack", "sql/flow/finish_done.sql", " and j.ack = e.ack", "", (EFFECTS,)),
-    Fence("release by ack", "sql/flow/release.sql", " and e.ack in (j.ack, j.prior)", "", (OWNER, LIMITS)),
+    _of_late_ends("finish by ack", "sql/flow/finish.sql", " and e.ack in (j.ack, j.prior)", "", (EFFECTS,)),
+    _of_late_ends(
+        "finish of done jobs by ack", "sql/flow/finish_done.sql", " and j.ack = e.ack", "", (EFFECTS,)
+    ),
+    _of_late_ends(
+        "release by ack", "sql/flow/release.sql", " and e.ack in (j.ack, j.prior)", "", (OWNER, LIMITS)
+    ),
     Fence(
         "claim by ack",
         "sql/flow/claim.sql",

@@ -148,6 +148,14 @@ class Load:
         return job.id
 
 
+class SlowLoad(Load):
+    """The same jobs, each of which takes up to one and a half seconds."""
+
+    def payload(self, name: str, *, fails: bool = False, slower: int = 3) -> dict[str, Any]:
+        """Return the payload of a slow job."""
+        return super().payload(name, fails=fails, slower=3)
+
+
 def options(fails: bool = False) -> dict[str, Any]:
     """Return the options of every job."""
     attempts = FAILING_ATTEMPTS if fails else MAX_ATTEMPTS

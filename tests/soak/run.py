@@ -19,7 +19,7 @@ from minutehand.operations import controls
 from minutehand.schedules.manage import pause
 from tests import servers
 from tests.soak.checker import Violation
-from tests.soak.fences import Fence
+from tests.soak.fences import FROZEN_SECONDS, Fence
 from tests.soak.flow_checker import FlowChecker
 from tests.soak.flow_load import TAKEN, MixedLoad
 from tests.soak.load import LIMITS, SCHEDULES, Load
@@ -28,7 +28,6 @@ from tests.soak.stack import emulated, prepare, tree
 TICK_SECONDS = 0.5
 JOBS_PER_SECOND = 6.0
 DRAIN_SECONDS = 180.0
-# Longer than the lease of a job, which is 3 seconds.
 FAULTS: dict[str, Any] = {
     "kill": 0.04,
     "freeze": 0.06,
@@ -37,7 +36,7 @@ FAULTS: dict[str, Any] = {
     "lose": 0.03,
     "overrun": 1,
 }
-FROZEN: dict[str, Any] = {"within": 0.3, "frozen": 5.5, "late_by": (25, 70)}
+TIMES: dict[str, Any] = {"within": 0.3, "late_by": (25, 70)}
 # Jobs that have not ended, and batches without an accepted callback.
 LEFT = """select (select count(*) from minutehand.jobs where deleted is null and queue <> 'recurring')
                + (select count(*)
@@ -73,7 +72,8 @@ def run(
     """Run the load under faults, drain the queue, and check the records."""
     template = tree(folder, fence)
     prepare(database, folder, fence)
-    faults = Misbehavior(seed, functions={"WorkerFunction", "DispatcherFunction"}, **FAULTS, **FROZEN)
+    times = TIMES | {"frozen": fence.frozen if fence else FROZEN_SECONDS}
+    faults = Misbehavior(seed, functions={"WorkerFunction", "DispatcherFunction"}, **FAULTS, **times)
     with (
         closing(Database(database.admin_url)) as enqueuer,
         emulated(template, database.url, [], mode) as lambda_,

@@ -82,6 +82,19 @@ def test_handler_is_interrupted_at_the_timeout_of_its_job(queue: Queue, handler:
     assert not queue.database.in_transaction
 
 
+def test_handler_that_has_caught_its_alarm_may_still_complete(queue: Queue) -> None:
+    def catch(payload: Any, job: Job) -> None:
+        with suppress(OutOfTime):
+            loop(payload)
+        with job.transaction():
+            job.result = signal.getitimer(signal.ITIMER_REAL)[0]
+
+    job_id = queue.enqueue(timeout=SHORT)
+    (ending,) = run_jobs(queue.take(), HandlerTable({"echo": catch}), stopping=lambda: False)
+
+    assert (ending.ending, queue.row(job_id).result) == ("done", 0.0)
+
+
 def test_job_without_a_timeout_has_the_time_of_its_worker(queue: Queue) -> None:
     queue.enqueue()
     jobs = take(queue.database, "default", 1, SHORT, GRACE)

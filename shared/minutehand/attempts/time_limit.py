@@ -113,7 +113,8 @@ def _waiting_for_end() -> Iterator[None]:
         yield
     finally:
         _alarm.limit = limit
-        if limit is not None:
+        # A handler that has caught its alarm gets no second one, unless it was given more time.
+        if limit is not None and not (limit.rang and limit.lease.deadline <= monotonic()):
             _alarm.set(limit.lease.deadline)
 
 

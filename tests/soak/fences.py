@@ -4,15 +4,15 @@ Schedules are not among them: a row lock and the ledger of firings each keep an 
 removal of one has no effect.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from tests.soak.load import Load, SlowLoad
+from tests.soak.load import LimitedLoad, Load, SlowLoad
 
 LIBRARY = Path("shared/minutehand")
-# Longer than the lease of a job, which is 3 seconds.
-FROZEN_SECONDS = 5.5
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class Fence:
     promises: tuple[str, ...]
     # How often the file contains the text.
     times: int = 1
-    # The load of the run without it, its duration, and the seconds for which a worker is frozen.
+    # The load of the run without it, its duration, and the faults that differ from those of other runs.
     load: type[Load] = Load
     seconds: float = 60.0
-    frozen: float = FROZEN_SECONDS
+    faults: Mapping[str, Any] = field(default_factory=dict)
 
     def remove(self, root: Path) -> None:
         """Remove the fence from a copy of the tree."""
@@ -49,7 +49,9 @@ OWNER = "attempts have one owner"
 EFFECTS = "effects match endings"
 LIMITS = "limits hold"
 # A frozen worker goes on while the next attempt runs, which starts after the lease of 3 seconds and a tick.
-_of_late_ends = partial(Fence, load=SlowLoad, frozen=4.5)
+_of_late_ends = partial(Fence, load=SlowLoad, faults={"frozen": 4.5})
+# An offer of 3 seconds ends before its event arrives, and another job takes its place under the limit.
+_of_late_events = partial(Fence, load=LimitedLoad, faults={"late": 0.5, "late_by": (31, 60)})
 
 FENCES = (
     _of_late_ends("finish by ack", "sql/flow/finish.sql", " and e.ack in (j.ack, j.prior)", "", (EFFECTS,)),
@@ -66,7 +68,7 @@ FENCES = (
         "",
         (OWNER,),
     ),
-    Fence(
+    _of_late_events(
         "lapsed offer under a limit",
         "sql/flow/claim.sql",
         "(j.visible > clock_timestamp() or j.group is null"

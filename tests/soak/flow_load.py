@@ -53,7 +53,7 @@ class FlowLoad(Load):
             (self._grouped, 6),
             (self._ordered, 6),
             (self._per_key, 4),
-            (self._per_tenant, 5),
+            (self._per_tenant, 2),
             (self._rated, 1),
             (self._breaking, 2),
             (self._batch, 4),
@@ -72,7 +72,10 @@ class FlowLoad(Load):
         self.enqueue("per_key", key=f"key-{self.random.randrange(3)}", slower=2)
 
     def _per_tenant(self) -> None:
-        self.enqueue("per_tenant", tenant=self.random.choice(TENANTS), slower=2)
+        # More at once than the limit.
+        tenant = self.random.choice(TENANTS)
+        for _ in range(EACH["per_tenant"][1] + 2):
+            self.enqueue("per_tenant", tenant=tenant, slower=2)
 
     def _rated(self) -> None:
         group = self._group(RATED_GROUPS)

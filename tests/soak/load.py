@@ -156,6 +156,14 @@ class SlowLoad(Load):
         return super().payload(name, fails=fails, slower=3)
 
 
+class LimitedLoad(Load):
+    """Jobs of the queues with limits only."""
+
+    def forms(self) -> list[Form]:
+        """Return the only form."""
+        return [(self._limited, 1)]
+
+
 def options(fails: bool = False) -> dict[str, Any]:
     """Return the options of every job."""
     attempts = FAILING_ATTEMPTS if fails else MAX_ATTEMPTS

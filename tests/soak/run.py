@@ -19,7 +19,7 @@ from minutehand.operations import controls
 from minutehand.schedules.manage import pause
 from tests import servers
 from tests.soak.checker import Violation
-from tests.soak.fences import FROZEN_SECONDS, Fence
+from tests.soak.fences import Fence
 from tests.soak.flow_checker import FlowChecker
 from tests.soak.flow_load import TAKEN, MixedLoad
 from tests.soak.load import LIMITS, SCHEDULES, Load
@@ -35,8 +35,11 @@ FAULTS: dict[str, Any] = {
     "late": 0.03,
     "lose": 0.03,
     "overrun": 1,
+    "within": 0.3,
+    # Longer than the lease of a job, which is 3 seconds.
+    "frozen": 5.5,
+    "late_by": (25, 70),
 }
-TIMES: dict[str, Any] = {"within": 0.3, "late_by": (25, 70)}
 # Jobs that have not ended, and batches without an accepted callback.
 LEFT = """select (select count(*) from minutehand.jobs where deleted is null and queue <> 'recurring')
                + (select count(*)
@@ -72,8 +75,8 @@ def run(
     """Run the load under faults, drain the queue, and check the records."""
     template = tree(folder, fence)
     prepare(database, folder, fence)
-    times = TIMES | {"frozen": fence.frozen if fence else FROZEN_SECONDS}
-    faults = Misbehavior(seed, functions={"WorkerFunction", "DispatcherFunction"}, **FAULTS, **times)
+    odds = {**FAULTS, **(fence.faults if fence else {})}
+    faults = Misbehavior(seed, functions={"WorkerFunction", "DispatcherFunction"}, **odds)
     with (
         closing(Database(database.admin_url)) as enqueuer,
         emulated(template, database.url, [], mode) as lambda_,

@@ -229,7 +229,8 @@ def test_refused_statement_logs_no_values(queue: Queue, caplog: pytest.LogCaptur
     jobs = [NewJob("echo", "x" * 600_000)] * 2 + [NewJob("echo", headers={"secret": "\0"})] * 2
 
     assert {each.outcome for each in bulk(queue, jobs)} == {"rejected"}
-    assert caplog.messages == []
+    # asyncio logs when it frees a task that the handler of another test left.
+    assert [each for each in caplog.records if each.name != "asyncio"] == []
 
 
 def test_job_without_options_is_rejected_alone(direct_queue: Queue) -> None:

@@ -172,7 +172,7 @@ def test_crashed_worker_does_not_reduce_the_budget(queue: Queue) -> None:
 
 
 @pytest.mark.fault("withdraw", r"and j.ack = o.ack", "")
-@pytest.mark.fault("withdraw", r", visible = clock_timestamp\(\)", "")
+@pytest.mark.fault("withdraw", r", visible = least\(j\.visible, clock_timestamp\(\)\)", "")
 def test_withdrawn_offers_are_due_and_cannot_be_claimed(queue: Queue) -> None:
     jobs = {queue.enqueue(), queue.enqueue()}
     stale = queue.offer()

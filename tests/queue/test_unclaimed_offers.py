@@ -76,6 +76,18 @@ def test_refused_invitation_is_noted(queue: Queue) -> None:
     assert noted.offered < noted.ended
 
 
+@pytest.mark.fault("withdraw", r"least\(j\.visible, clock_timestamp\(\)\)", "clock_timestamp()")
+def test_offer_that_is_refused_after_its_end_keeps_it(queue: Queue) -> None:
+    job_id = queue.enqueue()
+    offers = queue.offer()
+    queue.pass_time(job_id)
+    ended = queue.row(job_id).visible
+
+    withdraw(queue.database, offers)
+
+    assert queue.row(job_id).visible == ended
+
+
 @pytest.mark.fault("functions/updates", "else 'recalled' end", "else 'lapsed' end")
 def test_offer_recalled_by_a_pause_is_noted(queue: Queue) -> None:
     recalled, lapsed = queue.enqueue(), queue.enqueue()

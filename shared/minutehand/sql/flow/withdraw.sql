@@ -1,8 +1,9 @@
 -- Withdraws offers whose invitation was refused: the jobs are due again, and a lapsed claim gets its ack back. A worker
--- that was invited anyway finds no such offer.
+-- that was invited anyway finds no such offer. An offer that has lapsed keeps its end: a tick that began before a later one would
+-- skip a job with a claim as one that still runs, and might start the next job of its group.
 with refused as (
     update minutehand.jobs_live j
-       set ack = j.prior, prior = null, offered = null, visible = clock_timestamp()
+       set ack = j.prior, prior = null, offered = null, visible = least(j.visible, clock_timestamp())
       from unnest(%(ids)s::uuid[], %(acks)s::uuid[]) as o (id, ack)
      where j.id = any (%(ids)s::uuid[]) and j.id = o.id and j.ack = o.ack and (j.claimed is null or j.offered > j.claimed)
     returning j.id, j.tenant, j.visible

@@ -50,7 +50,7 @@ def test_wait_exits_with_1_for_a_dead_or_missing_job(invoke, database):
 
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [f"{dead} echo dead: ValueError", f"{done} echo done"]
-    assert missing in result.stderr
+    assert result.stderr.startswith("error: ") and missing in result.stderr
     assert "secret" not in result.output
 
 

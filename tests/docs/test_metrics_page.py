@@ -1,18 +1,14 @@
 """The table of docs/metrics.md is generated from the declarations, and the dashboard uses the metrics that exist."""
 
 import json
-import os
 import re
 from typing import Any
 
 from minutehand.metrics.table import METRICS, Metric
+from tests.docs.generated import check_table
 from tests.docs.reading import ROOT
 
-PAGE = ROOT / "docs" / "metrics.md"
 DASHBOARD = ROOT / "docs" / "dashboards" / "minutehand.json"
-BEGIN, END = "<!-- metrics -->", "<!-- end of metrics -->"
-# Read when this module is imported, because fixtures clean the environment.
-UPDATE = os.environ.get("MINUTEHAND_UPDATE") == "1"
 SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_count", "_sum")}
 
 
@@ -28,13 +24,7 @@ def table() -> str:
 
 
 def test_page_contains_every_metric() -> None:
-    head, _, rest = PAGE.read_text("utf-8").partition(f"{BEGIN}\n")
-    found, _, tail = rest.rpartition(END)
-    if UPDATE:
-        PAGE.write_text(f"{head}{BEGIN}\n{table()}\n{END}{tail}", "utf-8")
-        return
-
-    assert found == f"{table()}\n"
+    check_table(ROOT / "docs" / "metrics.md", "metrics", table())
 
 
 def series(metric: Metric) -> set[str]:

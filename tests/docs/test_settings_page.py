@@ -1,16 +1,10 @@
-"""The table of docs/settings.md is generated from the declarations; MINUTEHAND_UPDATE=1 writes it."""
-
-import os
-from pathlib import Path
+"""The table of docs/settings.md is generated from the declarations."""
 
 from minutehand.settings.processes import EVERYWHERE
 from minutehand.settings.report import format_default
 from minutehand.settings.table import SETTINGS
-
-PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
-BEGIN, END = "<!-- settings -->", "<!-- end of settings -->"
-# Read when this module is imported, because fixtures clean the environment.
-UPDATE = os.environ.get("MINUTEHAND_UPDATE") == "1"
+from tests.docs.generated import check_table
+from tests.docs.reading import ROOT
 
 
 def table() -> str:
@@ -25,11 +19,4 @@ def table() -> str:
 
 
 def test_page_contains_every_declared_setting() -> None:
-    text = PAGE.read_text("utf-8")
-    head, _, rest = text.partition(f"{BEGIN}\n")
-    found, _, tail = rest.partition(f"\n{END}")
-    if UPDATE:
-        PAGE.write_text(f"{head}{BEGIN}\n{table()}\n{END}{tail}", "utf-8")
-        return
-
-    assert found == table()
+    check_table(ROOT / "docs" / "settings.md", "settings", table())

@@ -151,9 +151,9 @@ class Load:
 class SlowLoad(Load):
     """The same jobs, each of which takes up to one and a half seconds."""
 
-    def payload(self, name: str, *, fails: bool = False, slower: int = 3) -> dict[str, Any]:
+    def payload(self, name: str, *, fails: bool = False, slower: int = 1) -> dict[str, Any]:
         """Return the payload of a slow job."""
-        return super().payload(name, fails=fails, slower=3)
+        return super().payload(name, fails=fails, slower=max(slower, 3))
 
 
 class LimitedLoad(Load):

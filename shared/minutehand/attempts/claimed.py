@@ -13,8 +13,8 @@ from minutehand.lease import Lease
 from minutehand.model.retry import Retry
 from minutehand.model.worker import UNNAMED, Worker
 
-# Columns of a claimed row that are not attributes of the claim: `ack` is that of the lease, and the last one calls a
-# function.
+# Columns of a claimed row that are not attributes of the claim: `ack` and `visible` are those of the lease, `case` is a
+# function call, and `group_order` decides on the order of the jobs.
 _OTHERS = ("ack", "visible", "case", "group_order")
 
 

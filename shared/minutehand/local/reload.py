@@ -108,7 +108,7 @@ class Reload:
     def __init__(
         self, watch: Watch, pools: Sequence[Pool], application: Application | None, show: Show
     ) -> None:
-        """Take the files as they are when `watch` remembers them, before the processes start."""
+        """Compare with the files that `watch` has seen; create it before the processes start."""
         self._watch = watch
         self._pools, self._application, self._show = pools, application, show
 

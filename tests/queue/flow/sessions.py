@@ -30,7 +30,7 @@ update minutehand.breakers b
   from (select * from minutehand.breakers where held_until > clock_timestamp() order by random() limit 1) h
  where (b.queue, b.tenant, b.group) = (h.queue, h.tenant, h.group)
 returning b.queue, b.tenant, b.group"""
-# Ends an offer or a lease, once: a tick that began before a second end would skip the job as one that is still offered.
+# Ends an offer or a lease, at most once. A tick that began before a second end would take the job for an offered one.
 # An update of run_at records the lane.
 LAPSE = """update minutehand.jobs_live set visible = clock_timestamp(), run_at = run_at
             where id = %s and ack = %s and visible > clock_timestamp() returning true"""

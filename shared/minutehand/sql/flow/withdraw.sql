@@ -1,6 +1,6 @@
 -- Withdraws offers whose invitation was refused: the jobs are due again, and a lapsed claim gets its ack back. A worker
--- that was invited anyway finds no such offer. An offer that has lapsed keeps its end: a tick that began before a later one would
--- skip a job with a claim as one that still runs, and might start the next job of its group.
+-- that was invited anyway finds no such offer. A lapsed offer keeps its end. With a later end, a tick that began
+-- before it would take a job with a claim for a running one, and could start the next job of its group.
 with refused as (
     update minutehand.jobs_live j
        set ack = j.prior, prior = null, offered = null, visible = least(j.visible, clock_timestamp())

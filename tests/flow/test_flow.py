@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.flow.stage import Flow, event
+from tests.retries import IN_AN_HOUR
 
 pytestmark = pytest.mark.every_version
 
@@ -31,7 +32,7 @@ def test_request_creates_a_job_and_the_next_tick_runs_it(flow: Flow) -> None:
 
 
 def test_failing_job_is_retried_until_dead_and_future_job_waits(flow: Flow) -> None:
-    failing = flow.enqueue(payload={"fail": "every time"}, max_attempts=2)
+    failing = flow.enqueue(payload={"fail": "every time"}, max_attempts=2, retry=IN_AN_HOUR)
     later = flow.enqueue(delay=timedelta(hours=1))
 
     flow.home.tick(event("scheduler-tick"))

@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 
 from minutehand.errors import SchemaError
-from minutehand.model.retry import Retry
 from tests.functions.fleet import WORKER, Fleet, event, lines, metrics
+from tests.retries import IN_AN_HOUR
 
 DUE = 12
 MARK = "mark-4711"
@@ -62,9 +62,8 @@ def test_repeated_tick_makes_no_second_offer(fleet: Fleet) -> None:
 
 
 def test_duplicate_and_reordered_events_claim_each_job_once(fleet: Fleet) -> None:
-    later = Retry(strategy="fixed", min=timedelta(hours=1), jitter=False)
     payloads = [{"fail": "this time"} if number % 2 else None for number in range(DUE)]
-    jobs = [fleet.enqueue(payload=payload, retry=later) for payload in payloads]
+    jobs = [fleet.enqueue(payload=payload, retry=IN_AN_HOUR) for payload in payloads]
     fleet.tick()
     delivered = fleet.aws.events * 2
     random.Random(4711).shuffle(delivered)

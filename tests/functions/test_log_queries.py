@@ -12,6 +12,7 @@ from minutehand.functions import dispatcher
 from minutehand.functions.api import request_log
 from minutehand.model.event import NAMES
 from tests.functions.fleet import Fleet, event, lines
+from tests.retries import IN_AN_HOUR
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 SYNTAX = {
@@ -37,7 +38,7 @@ def fields(fleet: Fleet, handler: Callable[[str], str], monkeypatch: pytest.Monk
     fleet.work(invitation)
     kind = handler("def handle(payload): raise ValueError(payload)\n")
     for attempts in (1, 2):
-        fleet.enqueue(kind, max_attempts=attempts)
+        fleet.enqueue(kind, max_attempts=attempts, retry=IN_AN_HOUR)
         fleet.work({"queue": "default"})
     fleet.enqueue(handler(LOSE))
     fleet.work({"queue": "default"})

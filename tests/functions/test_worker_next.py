@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from tests.functions.fleet import WORKER, Fleet, metrics
+from tests.retries import IN_AN_HOUR
 
 CAPACITY = 5
 
@@ -67,7 +68,7 @@ def test_chunk_frees_as_many_slots_as_it_had_jobs(full: Fleet, monkeypatch: pyte
 def test_failed_attempt_frees_its_slot(full: Fleet, handler: Callable[[str], str]) -> None:
     kind = handler("def handle(): raise ValueError\n")
     for _ in range(CAPACITY):
-        full.enqueue(kind)
+        full.enqueue(kind, retry=IN_AN_HOUR)
     waiting = full.enqueue(priority=0)
 
     first, *_ = run_all(full)

@@ -15,6 +15,7 @@ from minutehand import AsyncJob, Snooze
 from minutehand.model.outcome import Finish, Interrupted
 from tests.event_loop import run_in_loop
 from tests.queue.stage import LEASE, LONG, Queue
+from tests.retries import IN_AN_HOUR
 
 # Enough that the handler has begun, on a busy machine too.
 SHORT = timedelta(seconds=1)
@@ -108,7 +109,7 @@ def test_async_handler_out_of_time_cleans_up(direct_queue: Queue, wait: Wait) ->
             await asyncio.sleep(0)
             steps.append("cleaned up")
 
-    job_id, ending = direct_queue.attempt(handler, timeout=SHORT)
+    job_id, ending = direct_queue.attempt(handler, timeout=SHORT, retry=IN_AN_HOUR)
 
     assert (ending.ending, (direct_queue.row(job_id).error or {})["type"]) == ("retrying", "OutOfTime")
     assert steps == ["cleaned up"]

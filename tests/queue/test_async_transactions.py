@@ -14,6 +14,7 @@ from minutehand.handlers import HandlerTable
 from minutehand.model.event import Event
 from minutehand.model.outcome import Finish
 from tests.queue.stage import Queue
+from tests.retries import IN_AN_HOUR
 
 LIMIT = timedelta(seconds=30)
 SHORT = timedelta(milliseconds=300)
@@ -146,7 +147,7 @@ def test_transaction_out_of_time_is_rolled_back(booking: Queue) -> None:
             await connection.execute("insert into booked values (3)")
             await connection.execute("select pg_sleep(60)")
 
-    (finish,) = run(booking, query, timeout=SHORT)
+    (finish,) = run(booking, query, timeout=SHORT, retry=IN_AN_HOUR)
     (again,) = run(booking, book)
 
     assert ((finish.error or {})["type"], again.ending) == ("OutOfTime", "done")

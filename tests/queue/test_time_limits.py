@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from minutehand import Job, Retry
+from minutehand import Job
 from minutehand.attempts.in_turn import run_jobs
 from minutehand.claim import take
 from minutehand.handlers import HandlerTable
 from minutehand.model.outcome import OutOfTime
 from tests.queue.stage import GRACE, LEASE, Queue
+from tests.retries import IN_AN_HOUR
 from tests.thorough import amount
 
 SHORT = timedelta(milliseconds=50)
@@ -69,7 +70,7 @@ def free(_payload: Any, job: Job) -> None:
     [loop, free, swallow, query, query_in_transaction, query_in_nested_transaction],
 )
 def test_handler_is_interrupted_at_the_timeout_of_its_job(queue: Queue, handler: Any) -> None:
-    job_id = queue.enqueue(timeout=SHORT, retry=Retry(strategy="fixed", jitter=False))
+    job_id = queue.enqueue(timeout=SHORT, retry=IN_AN_HOUR)
     neighbour = queue.enqueue("neighbour")
     handlers = HandlerTable({"echo": handler, "neighbour": lambda payload: payload})
     endings = run_jobs(queue.take(2), handlers, stopping=lambda: False)
@@ -208,7 +209,7 @@ def test_transaction_left_open_by_a_handler_is_rolled_back(queue: Queue, error: 
         if error:
             raise error
 
-    job_id = queue.enqueue()
+    job_id = queue.enqueue(retry=IN_AN_HOUR)
     queue.work(forget)
 
     (row,) = queue.sql(

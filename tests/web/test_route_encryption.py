@@ -13,12 +13,12 @@ def test_payload_is_encrypted_from_enqueue_to_handler(app: App, setting: pytest.
     seen: list[Any] = []
     app.route.handles("welcome")(seen.append)
     setting.setenv("MINUTEHAND_ENCRYPTION_KEY", KEY)
-    ids = [app.enqueue("welcome", {"card": "4929"}, key=key) for key in (None, "k")]
-    assert all("4929" not in str(app.row(job_id).payload) for job_id in ids)
+    ids = [app.enqueue("welcome", {"card": "4929-private"}, key=key) for key in (None, "k")]
+    assert all("4929-private" not in str(app.row(job_id).payload) for job_id in ids)
 
     app.work()
 
-    assert seen == [{"card": "4929"}] * 2
+    assert seen == [{"card": "4929-private"}] * 2
 
 
 def test_worker_needs_no_key_and_does_not_decrypt(either: App, setting: pytest.MonkeyPatch) -> None:
@@ -26,7 +26,7 @@ def test_worker_needs_no_key_and_does_not_decrypt(either: App, setting: pytest.M
     bodies: list[str] = []
     either.route.handles("welcome")(lambda payload, job: bodies.append(json.dumps(payload)))
     setting.setenv("MINUTEHAND_ENCRYPTION_KEY", KEY)
-    job_id = either.enqueue("welcome", "4929")
+    job_id = either.enqueue("welcome", "4929-private")
     setting.delenv("MINUTEHAND_ENCRYPTION_KEY")
 
     either.work()
@@ -55,12 +55,12 @@ def test_payload_encrypted_for_another_job_is_not_handled(either: App, setting: 
 
 
 def test_result_is_encrypted_by_the_route(either: App, setting: pytest.MonkeyPatch) -> None:
-    either.route.handles("welcome")(lambda payload: "4929")
+    either.route.handles("welcome")(lambda payload: "4929-private")
     setting.setenv("MINUTEHAND_ENCRYPTION_KEY", KEY)
     setting.setenv("MINUTEHAND_ENCRYPT_RESULTS", "1")
     row = either.worked()
 
     from minutehand.encryption.envelope import decrypted_result
 
-    assert "4929" not in str(row.result)
-    assert decrypted_result(row.result, row) == "4929"
+    assert "4929-private" not in str(row.result)
+    assert decrypted_result(row.result, row) == "4929-private"

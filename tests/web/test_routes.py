@@ -11,6 +11,7 @@ import pytest
 from minutehand import ConfigurationError, NewJob
 from minutehand.web.delivered_job import DeliveredJob
 from minutehand.web.routes import Route
+from tests.retries import IN_AN_HOUR
 from tests.web.conftest import App
 
 
@@ -124,9 +125,9 @@ def test_allowed_redirect_to_another_host_is_unsigned(either: App, setting: pyte
     with Server(f"307 Temporary Redirect\nlocation: {either.url}") as elsewhere:
         # The redirect goes to the same address; another one would not get the signature.
         either.route.url = f"http://{elsewhere.authority}/old"
-        assert either.worked("welcome", 1).state == "retrying"
+        assert either.worked("welcome", 1, retry=IN_AN_HOUR).state == "retrying"
         setting.setenv("MINUTEHAND_HTTP_REDIRECTS", "1")
-        row = either.worked("welcome", 1)
+        row = either.worked("welcome", 1, retry=IN_AN_HOUR)
     assert row.error
     assert "answered 401" in row.error["message"]
 

@@ -17,6 +17,7 @@ from minutehand.handlers import HandlerTable
 from minutehand.model.outcome import Done, Failed, Finish, Interrupted, Outcome
 from minutehand.work import work
 from tests.queue.stage import GRACE, LEASE, LONG, WAITING, Queue
+from tests.retries import IN_AN_HOUR
 from tests.waiting import until
 
 TAKE = {"queue": "default", "limit": 1, "lease": LEASE, "grace": GRACE, **ANY_TIME_AND_SLOT}
@@ -89,7 +90,7 @@ def test_outcome_is_written_if_the_next_take_fails(warm: Queue, parameters: dict
 
 
 def test_refused_outcome_takes_no_job(warm: Queue) -> None:
-    job, ahead = warm.claimed(), Ahead("take", TAKE)
+    job, ahead = warm.claimed(retry=IN_AN_HOUR), Ahead("take", TAKE)
     warm.enqueue()
 
     finished = finish_one(job, Done("not JSON"), ahead)

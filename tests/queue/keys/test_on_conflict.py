@@ -11,6 +11,7 @@ from minutehand.model.new_job import OnConflict
 from minutehand.model.outcome import Done, Failed
 from minutehand.operations.jobs import retry
 from tests.queue.stage import LONG, Queue
+from tests.retries import IN_AN_HOUR
 
 pytestmark = pytest.mark.every_server
 
@@ -140,7 +141,7 @@ def test_crashed_job_and_newer_job_of_its_key_both_run(queue: Queue) -> None:
 def test_failed_job_is_superseded_by_the_running_job_of_its_key(queue: Queue) -> None:
     crashed = queue.claimed(payload="old", key="report")
     queue.pass_time(crashed.id)
-    made = enqueue_again(queue)
+    made = enqueue_again(queue, retry=IN_AN_HOUR)
     (old,), (new,) = queue.take(), queue.take()
 
     assert finish(old, Failed(ERROR)).ending == "superseded"

@@ -59,7 +59,7 @@ def new_key(region: str = REGION) -> str:
 def test_kms_payload_is_decrypted_by_another_permitted_process(
     direct_queue: Queue, setting: pytest.MonkeyPatch
 ) -> None:
-    job_id = direct_queue.enqueue(payload={"card": "4929"})
+    job_id = direct_queue.enqueue(payload={"card": "4929-private"})
     envelope = direct_queue.row(job_id).payload["minutehand"]
     assert envelope["key"].startswith("arn:aws:kms:")
     key_ring.data_keys.cache_clear()
@@ -67,7 +67,7 @@ def test_kms_payload_is_decrypted_by_another_permitted_process(
     payloads: list[object] = []
     direct_queue.work(payloads.append)
 
-    assert payloads == [{"card": "4929"}]
+    assert payloads == [{"card": "4929-private"}]
 
 
 def test_data_key_is_generated_and_decrypted_once(

@@ -9,6 +9,7 @@ from minutehand.model.outcome import Done, Failed
 from minutehand.model.worker import Worker
 from minutehand.operations.controls import limit, pause
 from minutehand.queries.jobs import list_jobs
+from tests.retries import IN_AN_HOUR
 
 MINUTE = timedelta(minutes=1)
 SCRIPT = "<img src=x onerror=\"document.title='broken into'\"><script>document.title='broken into'</script>"
@@ -38,8 +39,7 @@ def enqueue_examples(db: Database) -> None:
         run_one(db, Done(f'{{"message_id": "m-{invoice}"}}'))
     enqueue("report.build", {"week": 46}, key="report/46", connection=db)
     run_one(db, Failed({"type": "KeyError", "message": "'total'"}, final=True))
-    retry = Retry(strategy="fixed", min=MINUTE)
-    enqueue("card.charge", {"order": 77}, key="order/77", max_attempts=5, retry=retry, connection=db)
+    enqueue("card.charge", {"order": 77}, key="order/77", max_attempts=5, retry=IN_AN_HOUR, connection=db)
     run_one(db, Failed({"type": "ConnectTimeout", "message": "no response within 5 s"}))
     enqueue("thumbnail", {"image": 9}, key="image/9", queue="media", connection=db)
     take(db, "media", 1, MINUTE, timedelta(seconds=2))

@@ -77,7 +77,7 @@ def test_drain_raises_handler_errors_after_recording_them(project: Project) -> N
                 assert asyncio.run(test()) == 5
 
             def test_handler_error_fails_the_test(queue):
-                enqueue("broken", {"n": 1})
+                enqueue("broken", {"n": 1}, retry=RETRY)
                 queue.drain()
         """,
     )

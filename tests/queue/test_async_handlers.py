@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from datetime import timedelta
 from functools import partial, wraps
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from minutehand import AsyncJob, Snooze
 from minutehand.model.outcome import Finish, Interrupted
 from tests.event_loop import run_in_loop
 from tests.queue.stage import LEASE, LONG, Queue
+from tests.queue.test_time_limits import RingsWhenFreed
 from tests.retries import IN_AN_HOUR
 
 # Enough that the handler has begun, on a busy machine too.
@@ -114,6 +116,17 @@ def test_async_handler_out_of_time_cleans_up(direct_queue: Queue, wait: Wait) ->
     assert (ending.ending, (direct_queue.row(job_id).error or {})["type"]) == ("retrying", "OutOfTime")
     assert steps == ["cleaned up"]
     assert direct_queue.attempt(double, payload=1)[1].ending == "done"
+
+
+def test_discarded_alarm_of_an_async_handler_rings_again(direct_queue: Queue) -> None:
+    async def handler(_payload: Any, job: AsyncJob) -> None:
+        job.lease.deadline = monotonic() - 1
+        RingsWhenFreed()
+        await blocking()
+
+    job_id, ending = direct_queue.attempt(handler, timeout=LONG, retry=IN_AN_HOUR)
+
+    assert (ending.ending, (direct_queue.row(job_id).error or {})["type"]) == ("retrying", "OutOfTime")
 
 
 def test_transaction_of_an_interrupted_async_handler_is_rolled_back(direct_queue: Queue) -> None:

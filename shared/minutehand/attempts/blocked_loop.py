@@ -1,13 +1,14 @@
 """Blocked loop: interrupt an async handler that is out of time but does not let the loop cancel it."""
 
 import signal
+import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from time import monotonic
 from types import FrameType
 
 from minutehand.attempts.run import Run, current
-from minutehand.attempts.time_limit import MESSAGE
+from minutehand.attempts.time_limit import MESSAGE, SHORTEST_ALARM, noticing_discarded
 from minutehand.calling.event_loop import CLEANUP_SECONDS
 from minutehand.model.outcome import OutOfTime
 
@@ -22,6 +23,9 @@ class BlockedLoop:
         """Watch these attempts, a view that changes as they start and end."""
         self._runs = runs
         self._watching = False
+        # The attempt in which OutOfTime was raised last, and the same one if Python discarded that error.
+        self._raised_in: Run | None = None
+        self._discarded_in: Run | None = None
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -29,7 +33,8 @@ class BlockedLoop:
         before = signal.signal(signal.SIGALRM, self._ring)
         self._watching = True
         try:
-            yield
+            with noticing_discarded(self._ring_again):
+                yield
         finally:
             self._watching = False
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -45,10 +50,19 @@ class BlockedLoop:
         self.arm()
         run = current()
         # Other jobs must wait until this one lets the loop go on.
-        if run is not None and _limit(run) <= monotonic():
+        if run is not None and (run is self._discarded_in or _limit(run) <= monotonic()):
             run.out_of_time = True
             run.cancelled = run.cancelled or monotonic()
+            self._raised_in, self._discarded_in = run, None
             raise OutOfTime(MESSAGE)
+
+    def _ring_again(self, discarded: "sys.UnraisableHookArgs") -> bool:
+        """Ring again if Python discarded the OutOfTime; return whether it did."""
+        ours = self._raised_in is not None and isinstance(discarded.exc_value, OutOfTime)
+        if ours:
+            self._discarded_in = self._raised_in
+            signal.setitimer(signal.ITIMER_REAL, SHORTEST_ALARM)
+        return ours
 
 
 def _limit(run: Run) -> float:

@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import inf
 from threading import current_thread, get_ident, main_thread
@@ -56,7 +56,7 @@ class _Alarm:
         raise OutOfTime(MESSAGE)
 
     def ring_again(self, discarded: "sys.UnraisableHookArgs") -> bool:
-        """Ring again if Python discarded the OutOfTime, as it does while an object is freed; return whether it did."""
+        """Ring again if Python discarded the OutOfTime; return whether it did."""
         ours = self.limit is not None and self.limit.rang and isinstance(discarded.exc_value, OutOfTime)
         if ours:
             self._start(monotonic())
@@ -76,14 +76,23 @@ def time_limits() -> Iterator[None]:
         yield
         return
     before, _limited = signal.getsignal(signal.SIGALRM), get_ident()
+    with noticing_discarded(_alarm.ring_again):
+        try:
+            yield
+        finally:
+            _limited, _alarm.limit = None, None
+            _alarm.stop()
+            signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def noticing_discarded(notice: "Callable[[sys.UnraisableHookArgs], bool]") -> Iterator[None]:
+    """Call `notice` with errors that Python discards, as while an object is freed; report those for which it is false."""
     report = sys.unraisablehook
-    sys.unraisablehook = lambda discarded: None if _alarm.ring_again(discarded) else report(discarded)
+    sys.unraisablehook = lambda discarded: None if notice(discarded) else report(discarded)
     try:
         yield
     finally:
-        _limited, _alarm.limit = None, None
-        _alarm.stop()
-        signal.signal(signal.SIGALRM, before)
         sys.unraisablehook = report
 
 

@@ -167,11 +167,11 @@ class Emulator:
         """The number of pending and running events."""
         return len(self._queue)
 
-    def settle(self, seconds: float = 60.0) -> None:
+    def settle(self, seconds: float = 600.0) -> None:
         """Wait until no event is running or due; raise NotSettledError after this many real seconds."""
         self._queue.settle(seconds)
 
-    def pass_time(self, seconds: float, patience: float = 60.0) -> None:
+    def pass_time(self, seconds: float, patience: float = 600.0) -> None:
         """Advance the clock to each due event and wait for its result; for a clock with speed 0."""
         until = self.clock.now() + seconds
         deadline = time.monotonic() + patience

@@ -111,7 +111,7 @@ def test_too_many_connections_is_retried(restarted: Restarted) -> None:
 def test_persistent_too_many_connections_is_a_one_line_error(
     restarted: Restarted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MINUTEHAND_CONNECT_TIMEOUT", "1")
+    monkeypatch.setenv("MINUTEHAND_CONNECT_TIMEOUT", "5")
     with psycopg.connect(restarted.url, autocommit=True) as admin:
         admin.execute("create role crowded login password 'crowded' connection limit 0")
         with pytest.raises(

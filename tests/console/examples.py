@@ -42,7 +42,7 @@ def enqueue_examples(db: Database) -> None:
     enqueue("card.charge", {"order": 77}, key="order/77", max_attempts=5, retry=IN_AN_HOUR, connection=db)
     run_one(db, Failed({"type": "ConnectTimeout", "message": "no response within 5 s"}))
     enqueue("thumbnail", {"image": 9}, key="image/9", queue="media", connection=db)
-    take(db, "media", 1, MINUTE, timedelta(seconds=2))
+    take(db, "media", 1, 60 * MINUTE, timedelta(seconds=2))
     enqueue("newsletter", {"edition": 12}, key="newsletter/12", queue="mail", connection=db)
     pause(db, queue="mail", reason="the provider has an incident")
     waiting = [

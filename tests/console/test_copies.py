@@ -22,7 +22,8 @@ def clipboard(page: Page) -> Page:
 def copied(page: Page, name: str) -> str:
     """Press a copy button, and return the content of the clipboard."""
     page.get_by_role("button", name=name, exact=True).click()
-    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    # Looks at every frame: the button has this name for a moment.
+    page.get_by_role("button", name="Copied").wait_for()
     text: str = page.evaluate("navigator.clipboard.readText()")
     expect(page.get_by_role("button", name="Copied")).to_have_count(0)
     return text

@@ -69,7 +69,7 @@ def test_job_says_why_it_waits_and_follows_its_changes(page: Page, serve: Serve,
     expect(page.locator(".why code")).to_have_text("minutehand resume --queue mail")
 
     resume(db, queue="mail")
-    (claimed,) = take(db, "mail", 1, MINUTE, timedelta(seconds=2))
+    (claimed,) = take(db, "mail", 1, 60 * MINUTE, timedelta(seconds=2))
     page.evaluate(NOW)
     expect(page.locator("h1 .state")).to_have_text("running")
     finish(claimed, Done("1"))
@@ -134,7 +134,7 @@ def test_replayed_job_is_shown(page: Page, serve: Serve, db: Database) -> None:
 
 def test_cancelled_running_job_ends_at_its_next_check(page: Page, serve: Serve, db: Database) -> None:
     job = enqueue("report", connection=db).id
-    (claimed,) = take(db, "default", 1, MINUTE, timedelta(seconds=2))
+    (claimed,) = take(db, "default", 1, 60 * MINUTE, timedelta(seconds=2))
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs/{job}")
 
     change(page, "Cancel")

@@ -123,7 +123,7 @@ def test_group_that_waits_after_retry_after_continues(page: Page, serve: Serve, 
 
 def test_system_shows_budgets_workers_and_findings(page: Page, serve: Serve, db: Database) -> None:
     enqueue("mail.send", connection=db)
-    take(db, "default", 1, MINUTE, MINUTE)
+    take(db, "default", 1, 60 * MINUTE, MINUTE)
     enqueue("mail.send", connection=db)
     (job,) = take(db, "default", 1, MINUTE, MINUTE, worker=Worker("shop-worker", version="42"))
     finish(job, Done("1"))

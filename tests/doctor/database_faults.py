@@ -46,8 +46,8 @@ DATABASE_FAULTS: dict[str, tuple[str, str, str, Break]] = {
     "a late tick": (
         "last-tick",
         "problem",
-        "the last tick was 5 min 1",
-        lambda w: w.sql("update minutehand.dispatcher set ticked = now() - interval '5 minutes 10 s'"),
+        "the last tick was 5 min",
+        lambda w: w.sql("update minutehand.dispatcher set ticked = now() - interval '5 minutes 5 s'"),
     ),
     "no tick ever": (
         "last-tick",

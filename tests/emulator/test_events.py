@@ -170,8 +170,8 @@ def test_tick_sends_the_event_of_every_schedule(new_lambda: NewLambda) -> None:
 
 
 def test_clock_runs_at_the_given_speed(new_lambda: NewLambda) -> None:
-    # Slow enough that the event is not too old after six hours if an environment takes seconds to start.
-    lambda_ = new_lambda(clock=Clock(speed=1_000))
+    # Slow enough that the event is not too old after six hours if an environment takes a minute to start.
+    lambda_ = new_lambda(clock=Clock(speed=100))
 
     lambda_.send("Echo", {"do": "throw"})
     (failure,) = until(lambda: lambda_.failures)

@@ -12,6 +12,8 @@ from typing import Any
 import boto3
 import pytest
 
+from tests.ports import free_port
+
 SECONDS = 180
 
 
@@ -46,9 +48,7 @@ class Store:
 @pytest.fixture(scope="session")
 def store_server() -> Iterator[Store]:
     """The server of this process."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     serve = f"from moto.server import main; main(['-H', '127.0.0.1', '-p', '{port}'])"
     server = subprocess.Popen(
         [sys.executable, "-c", serve], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -12,8 +12,9 @@ import psycopg
 
 MINUTE = timedelta(minutes=1)
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
-# The next full minute, the five seconds within which no alarm of the next minute is requested, and the start of Lambda.
-ON_TIME = timedelta(seconds=60 + 5 + 3)
+# The next full minute, the five seconds within which no alarm of the next minute is requested, and the time of a busy
+# machine.
+ON_TIME = timedelta(seconds=60 + 5 + 20)
 
 # A function takes longer to start, so that an alarm may fire this much before its job is due.
 EARLY = timedelta(milliseconds=100)

@@ -87,7 +87,7 @@ def time_limits() -> Iterator[None]:
 
 @contextmanager
 def noticing_discarded(notice: "Callable[[sys.UnraisableHookArgs], bool]") -> Iterator[None]:
-    """Call `notice` with errors that Python discards, as while an object is freed; report those for which it is false."""
+    """Call `notice` with errors that Python discards, as while an object is freed; report the others."""
     report = sys.unraisablehook
     sys.unraisablehook = lambda discarded: None if notice(discarded) else report(discarded)
     try:

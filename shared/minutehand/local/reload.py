@@ -15,7 +15,7 @@ from minutehand.local.pool import Pool
 from minutehand.local.show import Show
 from minutehand.local.watch import Watch
 
-START_SECONDS, POLL_SECONDS = 30.0, 0.05
+START_SECONDS, POLL_SECONDS = 120.0, 0.05
 STOP_SECONDS = 10.0
 
 

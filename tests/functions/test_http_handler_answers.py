@@ -172,8 +172,8 @@ def test_errors_contain_no_secrets(server, attempt, reply):
 
 
 def test_slow_response_ends_at_the_timeout_of_the_delivery(receiver, attempt):
-    with pytest.raises(Undelivered, match=r"no complete response within 0\.2 seconds"):
-        http.handle(Delivery(f"{receiver.url}/slow?seconds=30", {}, timeout=0.2), attempt())
+    with pytest.raises(Undelivered, match=r"no complete response within 2 seconds"):
+        http.handle(Delivery(f"{receiver.url}/slow?seconds=30", {}, timeout=2), attempt())
 
 
 def test_slow_response_ends_before_the_attempt_does(receiver, attempt):
@@ -190,9 +190,9 @@ def test_trickling_response_ends_at_the_time_limit(server, attempt, start):
 
     with (
         server(drip) as receiver,
-        pytest.raises(Undelivered, match=r"no complete response within 0\.3 seconds"),
+        pytest.raises(Undelivered, match=r"no complete response within 2 seconds"),
     ):
-        http.handle(Delivery(f"http://{receiver.authority}/", {}, timeout=0.3), attempt())
+        http.handle(Delivery(f"http://{receiver.authority}/", {}, timeout=2), attempt())
 
 
 def test_attempt_without_time_left_sends_no_request(receiver, attempt):

@@ -90,17 +90,17 @@ def test_time_limit_includes_a_secure_connection(server, names, attempt, authori
 
     with (
         server(drip, tls=tls(authority, "proven.example")) as receiver,
-        pytest.raises(Undelivered, match=r"no complete response within 0\.3 seconds"),
+        pytest.raises(Undelivered, match=r"no complete response within 2 seconds"),
     ):
-        http.handle(Delivery(f"https://proven.example:{receiver.port}/", timeout=0.3), attempt())
+        http.handle(Delivery(f"https://proven.example:{receiver.port}/", timeout=2), attempt())
 
 
 def test_time_limit_includes_the_tls_handshake(attempt):
     with (
         socket.create_server(("127.0.0.1", 0)) as receiver,
-        pytest.raises(Undelivered, match=r"no complete response within 0\.2 seconds"),
+        pytest.raises(Undelivered, match=r"no complete response within 2 seconds"),
     ):
-        http.handle(Delivery(f"https://127.0.0.1:{receiver.getsockname()[1]}/", timeout=0.2), attempt())
+        http.handle(Delivery(f"https://127.0.0.1:{receiver.getsockname()[1]}/", timeout=2), attempt())
 
 
 def test_redirect_from_https_to_http_is_rejected(server, names, attempt, authority, monkeypatch):

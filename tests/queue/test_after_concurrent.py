@@ -189,7 +189,7 @@ def test_successors_run_after_their_predecessors(queue: Queue, seed: int) -> Non
     calls = [queue.start(add, queue.another(), Random(f"{seed}/{n}")) for n in range(3)]
     calls += [queue.start(work, queue.another(), Random(f"{seed}/w{n}")) for n in range(3)]
     for each in calls:
-        each.result(60)
+        each.result(300)
     for _ in range(100):
         maintain(queue)
         if not work(queue.database, Random(seed)):

@@ -148,7 +148,7 @@ def test_workers_end_batches_once_and_never_early(queue: Queue, seed: int) -> No
         queue.start(meddle_strictly, queue.another(), batches, Random(seed)),
     ]
     for each in (*works, *meddling):
-        each.result(60)
+        each.result(300)
     work(queue.another(), Random(seed))
     run_maintenance(queue.database)
     stop.set()

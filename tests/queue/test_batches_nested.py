@@ -220,7 +220,7 @@ def test_workers_end_nested_batches_once_and_never_early(queue: Queue, seed: int
     for each in batches:
         close_batch(queue.database, each)
     calls = [queue.start(work, queue.another(), Random(f"{seed}/{n}")) for n in range(4)]
-    opened = sum(call.result(60) for call in calls)
+    opened = sum(call.result(300) for call in calls)
     for _ in batches:
         run_maintenance(queue.database)
         opened += work(queue.database, random)

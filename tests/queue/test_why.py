@@ -44,7 +44,7 @@ def offered(queue: Queue) -> UUID:
 
 def unclaimed(queue: Queue) -> UUID:
     job = offered(queue)
-    queue.sql("update minutehand.jobs_live set offered = offered - interval '1 minute'")
+    queue.sql("update minutehand.jobs_live set offered = offered - interval '1 hour'")
     return job
 
 
@@ -149,7 +149,7 @@ CASES = [
     Case(
         unclaimed,
         "offered",
-        "A worker was invited 1 min ago and has not claimed it yet: Lambda throttles",
+        "A worker was invited 1 h ago and has not claimed it yet: Lambda throttles",
         "log",
     ),
     Case(done, "finished", "It finished successfully "),

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -27,7 +28,7 @@ def lowered(queue: Queue) -> UUID:
         queue.sql(
             "update minutehand.jobs_live set visible = now() + %(rest)s where id = %(id)s",
             id=queue.claimed(payload=number).id,
-            rest=number * LONG,
+            rest=number * LONG + timedelta(seconds=30),
         )
     limit(queue.database, 2, kind="echo")
     return queue.enqueue()

@@ -138,7 +138,7 @@ def test_why_names_the_end_of_a_lease_without_estimate(
     (lease,) = queue.sql(
         "select id, visible from minutehand.jobs_live where claimed is not null and kind = 'echo'"
     )
-    assert ", and the next place is free when a job under the limit ends, or in 1 min " in answer.sentence
+    assert ", and the next place is free when a job under the limit ends, or in " in answer.sentence
     assert f", when the lease of echo ({lease['id']}) ends; that job started " in answer.sentence
     assert answer.evidence["freed_by"] == str(lease["id"])
     assert answer.evidence["next_free"] == lease["visible"]

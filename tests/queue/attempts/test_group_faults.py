@@ -108,7 +108,11 @@ def test_outcome_is_kept_if_the_server_gives_up_once(direct_queue: Queue) -> Non
             assert finish(job, Done()).ending == "done"
 
 
-def test_error_of_another_outcome_is_not_raised_in_a_handler(direct_queue: Queue) -> None:
+def test_error_of_another_outcome_is_not_raised_in_a_handler(
+    direct_queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The group stays open until the handler's transaction writes it.
+    monkeypatch.setattr("minutehand.attempts.group.SECONDS", 60.0)
     jobs = claim_all(direct_queue, 2, max_attempts=1)
     with closing(impatient(direct_queue)) as database, psycopg.connect(direct_queue.url) as other:
         for job in jobs:

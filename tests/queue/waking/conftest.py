@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import psycopg
 import pytest
 
 from minutehand.local.lambda_endpoint import Call, LambdaEndpoint, Reply, refusal
@@ -57,3 +58,17 @@ def aws(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lambda]:
         queue.offer(capacity=3)
         yield functions
     invoking._invoker.cache_clear()
+
+
+@pytest.fixture
+def lasting(queue: Queue, aws: Lambda, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the request of a dispatcher last for the test, instead of a second."""
+    handle = aws.handle
+
+    def last(call: Call) -> Reply:
+        if call.function == "dispatcher":
+            with psycopg.connect(queue.url) as connection:
+                connection.execute("update minutehand.waiting set until = now() + interval '1 hour'")
+        return handle(call)
+
+    monkeypatch.setattr(aws, "handle", last)

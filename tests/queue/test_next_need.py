@@ -72,11 +72,7 @@ def test_next_need_passes_over_what_is_paused(queue: Queue, paused: dict[str, An
     assert (found > HOUR + timedelta(seconds=40)) is ("queue" in paused)
 
 
-@pytest.mark.fault(
-    "next_need",
-    r"order_of\(g.queue, g.tenant, g.group\) = 'block'",
-    "order_of(g.queue, g.tenant, g.group) = 'x'",
-)
+@pytest.mark.fault("functions/blocked_groups", r"= 'block'\n\$\$", "= 'x'\n$$")
 def test_next_need_passes_over_blocked_groups(queue: Queue) -> None:
     """Even if so many of their jobs are due that others are not among the first."""
     limit(queue.database, 1, queue="default", per="group", in_order=True, on_dead="block")

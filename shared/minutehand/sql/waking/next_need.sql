@@ -21,9 +21,7 @@ with clock as materialized (
        and (c.max_running = 0 and c.per = '' or c.paused and (c.until is null or c.until > clock.now))
      union all
     -- Ordered groups that a dead job blocks, as a pause would. Of more than these, the others are assumed to continue.
-    select g.tenant::text, g.queue::text, '', '', g.group::text
-      from (select queue, tenant, "group" from minutehand.blocked_groups limit 1000) g
-     where minutehand.order_of(g.queue, g.tenant, g.group) = 'block'
+    select b.tenant, b.queue, '', '', b.group from minutehand.some_blocked_groups() b
 ), shape as materialized (
     -- What pauses name, so that a job is looked up in one hash table for each of these combinations.
     select distinct queue <> '' as queue, tenant <> '' as tenant, kind <> '' as kind, key <> '' as key, "group" <> '' as "group" from paused

@@ -1,9 +1,11 @@
 """The history of minutes: ticks count what is over, longer steps are its sums, and the rest is read from the jobs."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
 
+from minutehand.database import Database
 from minutehand.database.tenants import as_tenant
 from minutehand.maintenance import run_maintenance
 from minutehand.queries.history import History, percentiles, read_history
@@ -23,11 +25,15 @@ def begin(queue: Queue, at: datetime) -> None:
     )
 
 
-def count(queue: Queue, at: datetime) -> None:
+def count_only(database: Database, at: datetime) -> None:
+    database.run("count_minutes", now=at)
+
+
+def count(queue: Queue, at: datetime, step: Callable[[Database, datetime], object] = run_maintenance) -> None:
     """Count all minutes, of which a tick counts as many as it can in half a second."""
     until = None
     while until != (until := queue.sql("select until from minutehand.history_counted")[0]["until"]):
-        run_maintenance(queue.database, at)
+        step(queue.database, at)
 
 
 def now(queue: Queue) -> datetime:
@@ -148,7 +154,7 @@ def test_clock_that_was_set_back_does_not_stop_the_history(queue: Queue) -> None
     run_maintenance(queue.database)
     finished(queue, at, count=2)
 
-    run_maintenance(queue.database, at + 12 * MINUTE)
+    count(queue, at + 12 * MINUTE)
 
     assert stored(queue, 60) == [(2, 0)]
 
@@ -161,7 +167,7 @@ def test_minute_with_too_many_jobs_does_not_stop_a_tick(queue: Queue) -> None:
     finished(queue, at - 4 * MINUTE, count=2)
     begin(queue, at - 10 * MINUTE)
 
-    run_maintenance(queue.database, at + MINUTE)
+    count(queue, at + MINUTE)
 
     assert stored(queue, 60) == [(2, 0)]
 
@@ -172,9 +178,9 @@ def test_minutes_are_deleted_after_their_hour_was_added_up(queue: Queue) -> None
     finished(queue, hour + 3 * MINUTE)
     finished(queue, hour + 31 * MINUTE)
     begin(queue, hour)
-    queue.database.run("count_minutes", now=hour + 20 * MINUTE)
+    count(queue, hour + 20 * MINUTE, count_only)
     queue.database.run("prune_history", now=hour + 5 * HOUR)
 
-    queue.database.run("count_minutes", now=hour + HOUR + 11 * MINUTE)
+    count(queue, hour + HOUR + 11 * MINUTE, count_only)
 
     assert stored(queue, 3600) == [(2, 0)]

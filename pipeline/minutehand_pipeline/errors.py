@@ -9,7 +9,7 @@ MinutehandError
     └── InputError        an argument, an option or an input file is not usable
 """
 
-from minutehand.errors import ConfigurationError, MinutehandError
+from minutehand.errors import MinutehandError
 
 
 class PipelineError(MinutehandError):
@@ -32,5 +32,5 @@ class MismatchError(PipelineError):
     """The files written do not match the database."""
 
 
-class InputError(PipelineError, ConfigurationError):
-    """An argument, an option or an input file is not usable; the command exits with 2."""
+class InputError(PipelineError):
+    """An argument, an option or an input file is not usable."""

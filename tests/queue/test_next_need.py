@@ -5,9 +5,7 @@ from typing import Any
 
 import pytest
 
-from minutehand.finish import finish
-from minutehand.model.outcome import Failed
-from minutehand.operations.controls import limit, pause, unblock
+from minutehand.operations.controls import pause
 from tests.queue.stage import Queue
 
 HOUR = timedelta(hours=1)
@@ -70,23 +68,3 @@ def test_next_need_passes_over_what_is_paused(queue: Queue, paused: dict[str, An
 
     assert found is not None
     assert (found > HOUR + timedelta(seconds=40)) is ("queue" in paused)
-
-
-@pytest.mark.fault("functions/blocked_groups", r"= 'block'\n\$\$", "= 'x'\n$$")
-def test_next_need_passes_over_blocked_groups(queue: Queue) -> None:
-    """Even if so many of their jobs are due that others are not among the first."""
-    limit(queue.database, 1, queue="default", per="group", in_order=True, on_dead="block")
-    finish(queue.claimed(group="a"), Failed({"type": "Broken", "message": "no"}, final=True))
-    queue.sql("""insert into minutehand.jobs_live (kind, queue, "group", run_at, visible)
-                 select 'echo', 'default', 'a', now(), now() from generate_series(1, 1500) n""")
-    assert need(queue) is None
-
-    queue.enqueue(delay=HOUR)
-    found = need(queue)
-    assert found is not None
-    assert HOUR - timedelta(minutes=1) < found <= HOUR
-
-    unblock(queue.database, "a", queue="default")
-    found = need(queue)
-    assert found is not None
-    assert found <= timedelta()

@@ -23,8 +23,9 @@ class BlockedLoop:
         """Watch these attempts, a view that changes as they start and end."""
         self._runs = runs
         self._watching = False
-        # The attempt in which OutOfTime was raised last, and the same one if Python discarded that error.
+        # The attempt in which OutOfTime was raised last.
         self._raised_in: Run | None = None
+        # Until the next alarm: the attempt whose OutOfTime Python discarded.
         self._discarded_in: Run | None = None
 
     @contextmanager
@@ -49,11 +50,12 @@ class BlockedLoop:
     def _ring(self, _signal: int, _frame: FrameType | None) -> None:
         self.arm()
         run = current()
+        discarded, self._discarded_in = self._discarded_in, None
         # Other jobs must wait until this one lets the loop go on.
-        if run is not None and (run is self._discarded_in or _limit(run) <= monotonic()):
+        if run is not None and (run is discarded or _limit(run) <= monotonic()):
             run.out_of_time = True
             run.cancelled = run.cancelled or monotonic()
-            self._raised_in, self._discarded_in = run, None
+            self._raised_in = run
             raise OutOfTime(MESSAGE)
 
     def _ring_again(self, discarded: "sys.UnraisableHookArgs") -> bool:

@@ -122,5 +122,5 @@ def test_missing_file_is_rejected_before_spark_starts(direct_database: Database,
         env=os.environ | {"DATABASE_URL": direct_database.url, "SPARK_REMOTE": "sc://127.0.0.1:1"},
     )
 
-    assert (ended.returncode, ended.stdout) == (2, "")
+    assert (ended.returncode, ended.stdout) == (1, "")
     assert "no file matches missing.csv" in ended.stderr

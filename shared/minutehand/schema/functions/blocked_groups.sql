@@ -22,15 +22,6 @@ as $$
     select c.job from continued c
 $$;
 
--- Returns up to 1000 of the blocked groups, which roles cannot read from the table.
-create or replace function minutehand.some_blocked_groups() returns table (queue text, tenant text, "group" text)
-language sql stable security definer rows 100 set search_path = minutehand, pg_temp
-as $$
-    select b.queue::text, b.tenant::text, b.group::text
-      from (select g.queue, g.tenant, g.group from minutehand.blocked_groups g limit 1000) b
-     where minutehand.order_of(b.queue, b.tenant, b.group) = 'block'
-$$;
-
 -- Forgets the blocks of groups whose order no limit declares any more, and those of which neither the dead job nor another one
 -- exists. Examines up to `rows` blocks, those first that were examined the longest ago.
 -- Forgets also where scans of groups ended that no tick has made for a day; and, once a day, breakers that hold nothing back and

@@ -1,13 +1,12 @@
 -- Returns the time, the earliest time at which anything needs a tick, and when offered and running jobs need
 -- one: at the first end of a lease, or soon, if some are not claimed yet.
 -- A tick is needed when a job becomes due or is due, a job expires, a schedule fires, a pause ends, or a batch or a predecessor is to be
--- checked; the time may be in the past. Paused jobs and those of blocked groups need none. Those of a group that a breaker holds back
--- need none before its end, or while a probe runs, before its lease ends: the worker requests a tick when it has ended the probe.
+-- checked; the time may be in the past. Paused jobs need none, and those of a group that a breaker holds back not before its end, or
+-- while a probe runs, not before its lease ends: the worker requests a tick when it has ended the probe.
 -- A floor is a lower bound of its lane's jobs: of the lanes and changes with a floor in the future, the first 100 suffice. If all their
 -- jobs are later than the last of these floors, that floor is returned, which may be too early. Of the others, which ticks read too, it
 -- reads all, unless the first 100 have a due job.
--- Reads one entry of each of these lanes, after those of offered and running jobs. If anything is paused, blocked or held back, it reads
--- up to 1000.
+-- Reads one entry of each of these lanes, after those of offered and running jobs. If anything is paused or held back, it reads up to 1000.
 -- If none of these may start, it goes on to the first one that may, for another 200,000, and then assumes that the next one may. With
 -- more than 1000 groups that are held back or half open, it assumes so at once: it looks up the groups of the jobs that it reads, and
 -- never reads all groups.
@@ -19,9 +18,6 @@ with clock as materialized (
      -- The first condition is that of an index.
      where (c.paused or c.max_running = 0)
        and (c.max_running = 0 and c.per = '' or c.paused and (c.until is null or c.until > clock.now))
-     union all
-    -- Ordered groups that a dead job blocks, as a pause would. Of more than these, the others are assumed to continue.
-    select b.tenant, b.queue, '', '', b.group from minutehand.some_blocked_groups() b
 ), shape as materialized (
     -- What pauses name, so that a job is looked up in one hash table for each of these combinations.
     select distinct queue <> '' as queue, tenant <> '' as tenant, kind <> '' as kind, key <> '' as key, "group" <> '' as "group" from paused

@@ -88,7 +88,7 @@ class AsyncQueue:
         with self._clock.changed:
             return len(self._waiting) + self._running
 
-    def settle(self, seconds: float = 600.0) -> None:
+    def settle(self, seconds: float) -> None:
         """Wait until no event is running or due; raise NotSettledError after this many real seconds."""
         deadline = time.monotonic() + seconds
         with self._clock.changed:

@@ -1,4 +1,4 @@
-"""A retry for the tests that a failed job waits: the default one's random wait can already be over."""
+"""A retry whose wait does not end during a test. The default one's is random, and may be close to zero."""
 
 from datetime import timedelta
 

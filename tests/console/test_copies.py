@@ -22,7 +22,7 @@ def clipboard(page: Page) -> Page:
 def copied(page: Page, name: str) -> str:
     """Press a copy button, and return the content of the clipboard."""
     page.get_by_role("button", name=name, exact=True).click()
-    # Looks at every frame: the button has this name for a moment.
+    # The button has this name for 1.5 seconds. This looks at every frame, `expect` once a second.
     page.get_by_role("button", name="Copied").wait_for()
     text: str = page.evaluate("navigator.clipboard.readText()")
     expect(page.get_by_role("button", name="Copied")).to_have_count(0)

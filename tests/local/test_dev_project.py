@@ -85,6 +85,18 @@ def test_api_that_does_not_start_is_reported(folder: Path) -> None:
     assert "shop.api:app did not start" in printed
 
 
+def test_ctrl_c_stops_a_run_whose_api_is_still_starting(folder: Path) -> None:
+    minutehand(folder, "init", "shop")
+    (folder / "shop" / "shop" / "api.py").write_text("import signal\nsignal.pause()")
+    run = start(folder / "shop")
+    until(run, "schema")
+    run.send_signal(signal.SIGINT)
+
+    printed = finished(run)
+    assert "stopped:" in printed
+    assert "did not start" not in printed and "ticks" not in printed
+
+
 def test_project_serves_its_own_api_once_it_is_announced(folder: Path) -> None:
     minutehand(folder, "init", "shop")
     run = start(folder / "shop")

@@ -13,6 +13,8 @@ from minutehand.queries.offers import UnclaimedOffers, unclaimed_offers
 from tests.queue.stage import Queue
 
 DAY = timedelta(days=1)
+# How a refused offer gets its end.
+KEPT = r"least\(j\.visible, clock_timestamp\(\)\)"
 
 
 def unclaimed(queue: Queue, job_id: UUID) -> UnclaimedOffers:
@@ -76,7 +78,7 @@ def test_refused_invitation_is_noted(queue: Queue) -> None:
     assert noted.offered < noted.ended
 
 
-@pytest.mark.fault("withdraw", r"least\(j\.visible, clock_timestamp\(\)\)", "clock_timestamp()")
+@pytest.mark.fault("withdraw", KEPT, "clock_timestamp()")
 def test_offer_that_is_refused_after_its_end_keeps_it(queue: Queue) -> None:
     job_id = queue.enqueue()
     offers = queue.offer()
@@ -84,6 +86,18 @@ def test_offer_that_is_refused_after_its_end_keeps_it(queue: Queue) -> None:
     ended = queue.row(job_id).visible
 
     withdraw(queue.database, offers)
+
+    assert queue.row(job_id).visible == ended
+
+
+@pytest.mark.fault("functions/waking", KEPT, "clock_timestamp()")
+def test_offer_refused_in_mode_prompt_after_its_end_keeps_it(queue: Queue) -> None:
+    job_id = queue.enqueue()
+    (offer,) = queue.offer()
+    queue.pass_time(job_id)
+    ended = queue.row(job_id).visible
+
+    queue.database.run("withdraw_now", ids=[offer.id], acks=[offer.ack])
 
     assert queue.row(job_id).visible == ended
 

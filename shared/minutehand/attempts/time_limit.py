@@ -87,7 +87,7 @@ def time_limits() -> Iterator[None]:
 
 @contextmanager
 def noticing_discarded(notice: "Callable[[sys.UnraisableHookArgs], bool]") -> Iterator[None]:
-    """Call `notice` with errors that Python discards, as while an object is freed; report the others."""
+    """Pass errors that Python discards, such as those of `__del__`, to `notice`; report those it returns False for."""
     report = sys.unraisablehook
     sys.unraisablehook = lambda discarded: None if notice(discarded) else report(discarded)
     try:

@@ -29,12 +29,18 @@ NAME_CHARACTERS = 100
 
 @contextmanager
 def serve_console(
-    port: int, environment: Mapping[str, str], *, actor: str | None, tenant: str | None, read_only: bool
+    port: int,
+    environment: Mapping[str, str],
+    stop: Event,
+    *,
+    actor: str | None,
+    tenant: str | None,
+    read_only: bool,
 ) -> Iterator[tuple[Application, str]]:
     """Serve the console on a port of 127.0.0.1; yield its process and its address, with the secret of the session.
 
     The audit trail records `actor`. Raises PortInUseError or PortForbiddenError if it cannot listen on the port,
-    StartError if the API does not start.
+    StartError if the API does not start before `stop` is set.
     """
     listening = listen(port)
     secret = secrets.token_urlsafe(32)
@@ -47,7 +53,7 @@ def serve_console(
         "POWERTOOLS_LOG_LEVEL": "ERROR",
     }
     with serve(folder() / "functions" / "api", "app:app", port, served, STDERR, listening) as application:
-        if not application.accepts():
+        if not application.accepts(stop) and not stop.is_set():
             raise StartError("the API did not start; see the error above")
         yield application, f"http://127.0.0.1:{port}/console#session={secret}"
 

@@ -137,21 +137,26 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         newest = _newest(database := Database(url))
         api = stack.enter_context(serve(plan.functions / "api", "app:app", plan.port, environment))
         application = stack.enter_context(_application(plan, environment))
-        _announce(plan, console, api, application)
+        _announce(plan, console, api, application, stop)
         _seed(plan, database, receiver)
         _watch(plan, show, database, newest, Reload(watch, list(functions.values()), application, show), stop)
     console.print(f"\nstopped: {show.summary()}")
 
 
-def _announce(plan: Plan, console: Console, api: Application, application: Application | None) -> None:
-    """Print the addresses when they accept connections."""
-    if application and application.accepts():
+def _announce(
+    plan: Plan, console: Console, api: Application, application: Application | None, stop: Event
+) -> None:
+    """Print the addresses when they accept connections, unless `stop` is set before."""
+    started = application is None or application.accepts(stop)
+    api.accepts(stop)
+    if stop.is_set():
+        return
+    if application and started:
         console.print(f"your API    http://127.0.0.1:{application.port}  ({application.target})")
     elif application:
         console.print(
             f"your API    {application.target} did not start, see the error above; it starts again after a change"
         )
-    api.accepts()
     console.print(f"API         http://127.0.0.1:{plan.port}  (accessible from this machine only)")
     console.print(f"console     http://127.0.0.1:{plan.port}/console")
     console.print(f"ticks       every {plan.every:g} s; on AWS every minute\n")
@@ -206,7 +211,7 @@ def _watch(plan: Plan, show: Show, database: Database, last: UUID, reload: Reloa
     """Print the jobs after `last`, and load changed code, until `stop` is set."""
     hinted = False
     while not stop.wait(WATCH_SECONDS):
-        reload.check()
+        reload.check(stop)
         for record in database.run("list_enqueued", after=last, limit=200):
             show.enqueued(record)
             last = record["id"]

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from socket import socket
-from time import monotonic, sleep
+from threading import Event
+from time import monotonic
 
 from minutehand.local.pool import Pool
 from minutehand.local.show import Show
@@ -49,13 +50,14 @@ class Application:
             self.listening.close()
             self.listening = None
 
-    def accepts(self) -> bool:
-        """Wait until the process answers requests; return False if it ended, or took too long."""
+    def accepts(self, stop: Event) -> bool:
+        """Wait until the process answers requests; return False if it ended, took too long, or `stop` was set."""
         deadline = monotonic() + START_SECONDS
-        while self._process is not None and self._process.poll() is None and monotonic() < deadline:
+        while not self.ended and monotonic() < deadline:
             if self._answers():
                 return True
-            sleep(POLL_SECONDS)
+            if stop.wait(POLL_SECONDS):
+                return False
         return False
 
     def _answers(self) -> bool:
@@ -112,7 +114,7 @@ class Reload:
         self._watch = watch
         self._pools, self._application, self._show = pools, application, show
 
-    def check(self) -> None:
+    def check(self, stop: Event) -> None:
         """Reload if a file was changed since the last call, and print it when the new code is used."""
         changed = self._watch.changed()
         if not changed:
@@ -123,7 +125,9 @@ class Reload:
         if self._application:
             self._application.stop()
             self._application.start()
-            accepts = self._application.accepts()
+            accepts = self._application.accepts(stop)
+        if stop.is_set():
+            return
         self._show.reloaded(changed)
         if self._application and not accepts:
             self._show.not_started(self._application.target)

@@ -6034,7 +6034,7 @@ CREATE FUNCTION minutehand.withdraw_now(ids uuid[], acks uuid[]) RETURNS void
     AS $$
     with refused as (
         update minutehand.jobs_live j
-           set ack = j.prior, prior = null, offered = null, visible = clock_timestamp()
+           set ack = j.prior, prior = null, offered = null, visible = least(j.visible, clock_timestamp())
           from unnest(ids, acks) as o (id, ack)
          where j.id = any (ids) and j.id = o.id and j.ack = o.ack and (j.claimed is null or j.offered > j.claimed)
         returning j.id, j.tenant, j.visible

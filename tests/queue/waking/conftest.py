@@ -61,8 +61,8 @@ def aws(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lambda]:
 
 
 @pytest.fixture
-def lasting(queue: Queue, aws: Lambda, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the request of a dispatcher last for the test, instead of a second."""
+def one_request(queue: Queue, aws: Lambda, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the first request for a dispatcher last for the whole test, instead of a second."""
     handle = aws.handle
 
     def last(call: Call) -> Reply:

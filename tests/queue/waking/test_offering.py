@@ -63,7 +63,7 @@ def test_enqueues_of_a_transaction_are_invoked_together(
     assert aws.wakes == 0
 
 
-@pytest.mark.usefixtures("lasting")
+@pytest.mark.usefixtures("one_request")
 @pytest.mark.parametrize("size", [4, 1000])
 def test_bulk_for_which_there_is_no_room_wakes_the_dispatcher_once(
     queue: Queue, aws: Lambda, size: int
@@ -74,7 +74,7 @@ def test_bulk_for_which_there_is_no_room_wakes_the_dispatcher_once(
     assert (aws.offered, aws.wakes, offered(queue)) == ([], 1, 0)
 
 
-@pytest.mark.usefixtures("lasting")
+@pytest.mark.usefixtures("one_request")
 @pytest.mark.fault("functions/waking", r"continue when cardinality\(own.ids\) > room\s+or", "continue when")
 def test_capacity_is_that_of_the_last_tick(queue: Queue, aws: Lambda) -> None:
     for _ in range(5):

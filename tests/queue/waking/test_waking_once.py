@@ -10,7 +10,7 @@ from tests.queue.waking.conftest import Lambda
 SOON = timedelta(seconds=20)
 
 
-@pytest.mark.usefixtures("lasting")
+@pytest.mark.usefixtures("one_request")
 # The update has the same condition, for a dispatcher that begins to wait after the read.
 @pytest.mark.fault("functions/waking", r"w.until > at or (.*?) where w.until <= at", r"\1")
 def test_dispatcher_is_not_invoked_while_it_waits(queue: Queue, aws: Lambda) -> None:

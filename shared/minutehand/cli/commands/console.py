@@ -55,10 +55,12 @@ def console(port: int, opens: bool, read_only: bool) -> None:
     url = given_url() or local_run_url()
     environment = {DATABASE_URL.name: url} if url else {}
     tenant: str | None = click.get_current_context().meta.get(TENANT)
-    with serve_console(port, environment, actor=actor(), tenant=tenant, read_only=read_only) as (
+    with serve_console(port, environment, stop, actor=actor(), tenant=tenant, read_only=read_only) as (
         api,
         address,
     ):
+        if stop.is_set():
+            return
         click.echo(address)
         print_message("The address is valid until Ctrl-C.")
         with open_browser(address) if opens else nullcontext():

@@ -59,7 +59,7 @@ from minutehand.errors import (
     UnknownKindError,
     UnsuccessfulError,
 )
-from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze
+from minutehand.model.outcome import Cancel, Fail, OutOfTime, RetryAfter, Snooze
 from minutehand.model.retry import Retry
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ __all__ = [
     "MismatchError",
     "NewJob",
     "NotFoundError",
+    "OutOfTime",
     "PayloadError",
     "Rejected",
     "Retry",

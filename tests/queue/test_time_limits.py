@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from minutehand import Job
+from minutehand import Job, OutOfTime
 from minutehand.attempts.in_turn import run_jobs
 from minutehand.claim import take
 from minutehand.handlers import HandlerTable
-from minutehand.model.outcome import OutOfTime
 from tests.queue.stage import GRACE, LEASE, Queue
 from tests.retries import IN_AN_HOUR
 from tests.thorough import amount

@@ -4,8 +4,7 @@ import os
 import time
 from typing import Any
 
-from minutehand import Database, Job, enqueue
-from minutehand.model.outcome import OutOfTime
+from minutehand import Database, Job, OutOfTime, enqueue
 
 # A second connection, in addition to that of the worker: its records are committed at once.
 records = Database(os.environ["DATABASE_URL"])

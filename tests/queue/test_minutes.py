@@ -30,7 +30,7 @@ def count_only(database: Database, at: datetime) -> None:
 
 
 def count(queue: Queue, at: datetime, step: Callable[[Database, datetime], object] = run_maintenance) -> None:
-    """Count all minutes, of which a tick counts as many as it can in half a second."""
+    """Count all minutes. A single tick stops after half a second."""
     until = None
     while until != (until := queue.sql("select until from minutehand.history_counted")[0]["until"]):
         step(queue.database, at)

@@ -18,8 +18,8 @@ from tests.retries import IN_AN_HOUR
 from tests.thorough import amount
 
 SHORT = timedelta(milliseconds=50)
-# Enough that the handler has begun, on a busy machine too.
-BEGUN = timedelta(seconds=1)
+# Long enough for the handler to begin on a busy machine.
+SECOND = timedelta(seconds=1)
 # Seconds, longer than any test waits.
 NEVER = 3600
 
@@ -91,7 +91,7 @@ def test_handler_that_has_caught_its_alarm_may_still_complete(queue: Queue) -> N
         with job.transaction():
             job.result = signal.getitimer(signal.ITIMER_REAL)[0]
 
-    job_id = queue.enqueue(timeout=BEGUN)
+    job_id = queue.enqueue(timeout=SECOND)
     (ending,) = run_jobs(queue.take(), HandlerTable({"echo": catch}), stopping=lambda: False)
 
     assert (ending.ending, queue.row(job_id).result) == ("done", 0.0)

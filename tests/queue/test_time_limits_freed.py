@@ -9,7 +9,7 @@ from minutehand import Job
 from minutehand.attempts.in_turn import run_jobs
 from minutehand.handlers import HandlerTable
 from tests.queue.stage import Queue
-from tests.queue.test_time_limits import BEGUN, loop
+from tests.queue.test_time_limits import SECOND, loop
 from tests.retries import IN_AN_HOUR
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -34,7 +34,7 @@ def test_error_of_a_freed_object_does_not_interrupt_the_cleanup(queue: Queue) ->
             del freed
             left.append(signal.getitimer(signal.ITIMER_REAL)[0])
 
-    queue.enqueue(timeout=BEGUN, retry=IN_AN_HOUR)
+    queue.enqueue(timeout=SECOND, retry=IN_AN_HOUR)
     (ending,) = run_jobs(queue.take(1), HandlerTable({"echo": clean}), stopping=lambda: False)
 
     assert (ending.ending, left) == ("retrying", [0.0])

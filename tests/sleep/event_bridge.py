@@ -40,7 +40,7 @@ class EventBridge:
         }
         for name, value in self.variables.items():
             patch.setenv(name, value)
-        # moto shares this process with what it answers.
+        # moto answers in a thread of this process, which may be busy.
         patch.setattr("minutehand.aws.scheduler.SECONDS", (60.0, 60.0))
         self.client: Any = boto3.client("scheduler")
         self.client.create_schedule_group(Name=self.group)

@@ -36,6 +36,10 @@ GROUPS = """insert into minutehand.breakers (queue, tenant, "group", failures, o
 IN_GROUPS = """insert into minutehand.jobs_live (queue, kind, "group", run_at, visible)
                select 'default', 'echo', 'g' || n, m, m
                  from (select n, now() - n * interval '1 ms' as m from generate_series(1, 100000) n) x"""
+ORDER = """insert into minutehand.controls (queue, per, max_running, in_order, on_dead)
+           values ('default', 'group', 1, true, 'block')"""
+BLOCKED = """insert into minutehand.blocked_groups (queue, tenant, "group", job)
+             select 'default', '', 'g' || n, gen_random_uuid() from generate_series(1, 100000) n"""
 PAST_LANE = LANE.replace("now() + ", "now() - ")
 # When the breakers of these groups may close.
 BROKEN = {"open": "'1 hour'", "half open": "'-1 hour'", "closed": "null"}
@@ -52,7 +56,7 @@ CASES: dict[str, tuple[str, ...]] = {
         PAUSE,
     ),
 }
-TABLES = ("jobs_live", "lanes", "schedules", "controls", "breakers")
+TABLES = ("jobs_live", "lanes", "schedules", "controls", "breakers", "blocked_groups")
 
 
 @pytest.fixture(scope="module")
@@ -93,4 +97,13 @@ def test_next_need_reads_no_more_for_100000_groups(connection: Connection, state
     plan: Plan = explain(connection, "next_need", {})
 
     assert "breakers" not in plan.scanned
+    assert plan.buffers <= 8000
+
+
+def test_next_need_reads_no_more_for_100000_blocked_groups(connection: Connection) -> None:
+    """It reads the first 1,000 of them, and assumes that the others continue."""
+    fill(connection, (PAST_LANE, ORDER, BLOCKED, IN_GROUPS))
+
+    plan: Plan = explain(connection, "next_need", {})
+
     assert plan.buffers <= 8000

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from minutehand.operations.controls import pause
+from minutehand.finish import finish
+from minutehand.model.outcome import Failed
+from minutehand.operations.controls import limit, pause, unblock
 from tests.queue.stage import Queue
 
 HOUR = timedelta(hours=1)
@@ -68,3 +70,40 @@ def test_next_need_passes_over_what_is_paused(queue: Queue, paused: dict[str, An
 
     assert found is not None
     assert (found > HOUR + timedelta(seconds=40)) is ("queue" in paused)
+
+
+def block(queue: Queue, **options: Any) -> None:
+    """Let a dead job block the group a."""
+    limit(queue.database, 1, queue="default", per="group", in_order=True, on_dead="block")
+    finish(queue.claimed(group="a", **options), Failed({"type": "Broken", "message": "no"}, final=True))
+
+
+@pytest.mark.fault("functions/blocked_groups", r"= 'block'\n\$\$", "= 'x'\n$$")
+@pytest.mark.fault("next_need", r"or exists \(select from blocked\)", "")
+@pytest.mark.fault("next_need", "null from blocked", "null from blocked where false")
+def test_next_need_passes_over_blocked_groups(queue: Queue) -> None:
+    """Even if so many of their jobs are due that others are not among the first."""
+    block(queue)
+    queue.sql("""insert into minutehand.jobs_live (kind, queue, "group", run_at, visible)
+                 select 'echo', 'default', 'a', now(), now() from generate_series(1, 1500) n""")
+    assert need(queue) is None
+
+    queue.enqueue(delay=HOUR)
+    found = need(queue)
+    assert found is not None
+    assert HOUR - timedelta(minutes=1) < found <= HOUR
+
+    unblock(queue.database, "a", queue="default")
+    found = need(queue)
+    assert found is not None
+    assert found <= timedelta()
+
+
+@pytest.mark.parametrize(("dead", "due"), [("", "acme"), ("acme", ""), ("acme", "other")])
+def test_next_need_tells_blocked_groups_of_tenants_apart(queue: Queue, dead: str, due: str) -> None:
+    block(queue, tenant=dead)
+    queue.enqueue(group="a", tenant=due)
+
+    found = need(queue)
+    assert found is not None
+    assert found <= timedelta()

@@ -14,7 +14,7 @@ from minutehand.errors import UnreachableError
 from minutehand.handlers import HandlerTable
 from minutehand.invocations.running import run_event
 from minutehand.model.invitation import parse
-from minutehand.operations import controls
+from minutehand.operations import controls, jobs
 from minutehand.schedules import manage
 from minutehand.schedules.schedule import Schedule
 from minutehand.settings import Settings
@@ -183,6 +183,48 @@ def test_group_that_is_unblocked_has_an_alarm(stage: Stage) -> None:
     assert controls.unblock(stage.database, "a")
 
     assert NOON + 4 * MINUTE in stage.alarms("wake")
+
+
+def blocked(stage: Stage, **options: Any) -> Any:
+    """Leave a dead job that blocks its group, in which another job is due; return its id. It is two minutes later."""
+    controls.limit(stage.database, 1, queue="default", per="group", in_order=True, on_dead="block")
+    dead = stage.enqueue("fail", group="a", max_attempts=1, **options).id
+    stage.enqueue(group="a")
+    stage.go(NOON + MINUTE)
+    (event,) = stage.tick()
+    stage.work(event)
+    stage.go(NOON + 2 * MINUTE)
+    assert stage.tick() == []
+    return dead
+
+
+def test_group_that_a_dead_job_blocks_needs_no_tick(stage: Stage) -> None:
+    blocked(stage)
+
+    assert stage.alarms("wake")[-1] == NOON + 2 * MINUTE
+
+
+def test_group_is_ticked_after_an_unblock_that_commits_late(stage: Stage) -> None:
+    blocked(stage)
+    with psycopg.connect(stage.url) as connection:
+        assert controls.unblock(connection, "a")
+        for minute in (3, 4):
+            stage.go(NOON + minute * MINUTE)
+            assert stage.tick() == []
+            assert stage.alarms("wake")[-1] == NOON + (minute + 1) * MINUTE
+    stage.go(NOON + 5 * MINUTE)
+
+    assert len(stage.tick()) == 1
+
+
+def test_delayed_retry_of_a_dead_job_requests_an_alarm_for_its_group(stage: Stage) -> None:
+    """A job that expires runs after the others of its group, because its time moves."""
+    dead = blocked(stage, expires=24 * HOUR)
+    jobs.retry(stage.database, [dead], start=5 * HOUR)
+    assert stage.alarms("wake")[-1] == NOON + 3 * MINUTE
+    stage.go(NOON + 3 * MINUTE)
+
+    assert len(stage.tick()) == 1
 
 
 def test_first_tick_of_the_mode_requests_the_alarms_of_earlier_jobs(

@@ -4145,7 +4145,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_occurrence_at_tick create_on_dead
                               refuse_superseded fire fire_at_tick free_slots budget_at suits next_due count_ends delete_batches check_batches check_predecessors prune_groups
-                              oldest_writer cancel_lapsed count_minutes prune_history note_unclaimed prune_unclaimed note_outcomes breaker_state breaker_of order_of end_dead_loads may_settle', null),
+                              oldest_writer cancel_lapsed count_minutes prune_history note_unclaimed prune_unclaimed note_outcomes breaker_state breaker_of order_of some_blocked_groups end_dead_loads may_settle', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator reader', 'select', 'lanes lane_changes breakers settings dispatcher budgets defaults queue_defaults retention archived_days jobs_done_default shares batch_checks predecessor_checks loads load_runs', null),
@@ -4153,7 +4153,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days shares', null),
-        ('operator reader', 'execute', 'days due_lanes count_unpaused budget_at breaker_state breaker_of dead_loads', null),
+        ('operator reader', 'execute', 'days due_lanes count_unpaused budget_at breaker_state breaker_of some_blocked_groups dead_loads', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),
@@ -5384,6 +5384,18 @@ CREATE FUNCTION minutehand.slots_left(of_queue text, state minutehand.dispatcher
                  case when exists (select from waiting) then greatest(1, state.capacity / (1 + (select count(*) from waiting))) end,
                  state.capacity) - own.jobs
       from own
+$$;
+
+CREATE FUNCTION minutehand.some_blocked_groups() RETURNS TABLE(queue text, tenant text, "group" text)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 100
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    select b.queue::text, b.tenant::text, b.group::text
+      from (select g.queue, g.tenant, g.group
+              from minutehand.blocked_groups g
+             where (select minutehand.read_scope()) in ('', g.tenant)
+             limit 1000) b
+     where minutehand.order_of(b.queue, b.tenant, b.group) = 'block'
 $$;
 
 CREATE FUNCTION minutehand.staged_name(of_run uuid) RETURNS name
@@ -8097,6 +8109,11 @@ GRANT SELECT ON TABLE minutehand.dispatcher TO minutehand_reader;
 GRANT SELECT,UPDATE ON TABLE minutehand.dispatcher TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.slots_left(of_queue text, state minutehand.dispatcher, moment timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.some_blocked_groups() FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.some_blocked_groups() TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.some_blocked_groups() TO minutehand_reader;
+GRANT ALL ON FUNCTION minutehand.some_blocked_groups() TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.staged_name(of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.staged_name(of_run uuid) TO minutehand_operator;

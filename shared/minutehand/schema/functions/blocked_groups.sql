@@ -22,6 +22,18 @@ as $$
     select c.job from continued c
 $$;
 
+-- Returns up to 1000 of the groups that a dead job blocks, of the tenants that may be read.
+create or replace function minutehand.some_blocked_groups() returns table (queue text, tenant text, "group" text)
+language sql stable rows 100 security definer set search_path = minutehand, pg_temp
+as $$
+    select b.queue::text, b.tenant::text, b.group::text
+      from (select g.queue, g.tenant, g.group
+              from minutehand.blocked_groups g
+             where (select minutehand.read_scope()) in ('', g.tenant)
+             limit 1000) b
+     where minutehand.order_of(b.queue, b.tenant, b.group) = 'block'
+$$;
+
 -- Forgets the blocks of groups whose order no limit declares any more, and those of which neither the dead job nor another one
 -- exists. Examines up to `rows` blocks, those first that were examined the longest ago.
 -- Forgets also where scans of groups ended that no tick has made for a day; and, once a day, breakers that hold nothing back and

@@ -1,12 +1,14 @@
 -- Returns the time, the earliest time at which anything needs a tick, and when offered and running jobs need
 -- one: at the first end of a lease, or soon, if some are not claimed yet.
 -- A tick is needed when a job becomes due or is due, a job expires, a schedule fires, a pause ends, or a batch or a predecessor is to be
--- checked; the time may be in the past. Paused jobs need none, and those of a group that a breaker holds back not before its end, or
--- while a probe runs, not before its lease ends: the worker requests a tick when it has ended the probe.
+-- checked; the time may be in the past. Paused jobs and those of groups that a dead job blocks need none. Those of a group that a
+-- breaker holds back need none before its end, or while a probe runs, before its lease ends: the worker requests a tick when it has
+-- ended the probe.
 -- A floor is a lower bound of its lane's jobs: of the lanes and changes with a floor in the future, the first 100 suffice. If all their
 -- jobs are later than the last of these floors, that floor is returned, which may be too early. Of the others, which ticks read too, it
 -- reads all, unless the first 100 have a due job.
--- Reads one entry of each of these lanes, after those of offered and running jobs. If anything is paused or held back, it reads up to 1000.
+-- Reads one entry of each of these lanes, after those of offered and running jobs. If anything is paused, blocked or held back, it reads
+-- up to 1000.
 -- If none of these may start, it goes on to the first one that may, for another 200,000, and then assumes that the next one may. With
 -- more than 1000 groups that are held back or half open, it assumes so at once: it looks up the groups of the jobs that it reads, and
 -- never reads all groups.
@@ -21,6 +23,9 @@ with clock as materialized (
 ), shape as materialized (
     -- What pauses name, so that a job is looked up in one hash table for each of these combinations.
     select distinct queue <> '' as queue, tenant <> '' as tenant, kind <> '' as kind, key <> '' as key, "group" <> '' as "group" from paused
+), blocked as materialized (
+    -- If there are more, the jobs of the others are taken for jobs that may start.
+    select queue, tenant, "group" from minutehand.some_blocked_groups()
 ), breaking as materialized (
     -- Whether any group is half open, is half open or held back, and whether too many are.
     select coalesce(b.first <= clock.now, false) as half_open, coalesce(b.first <= clock.now, false) or coalesce(b.last > clock.now, false) as found,
@@ -46,6 +51,8 @@ with clock as materialized (
      cross join lateral (select * from minutehand.breaker_state(b.queue, b.tenant, b.group, clock.now) limit 1) s
       left join probe p on s.half_open and p.queue = b.queue and p.tenant = b.tenant and p.group = b.group
      where coalesce(s.until, p.until) is not null
+     union all
+    select queue, tenant, "group", null from blocked
 ), stopped as materialized (
     select p.queue from paused p where p.tenant = '' and p.kind = '' and p.key = '' and p.group = ''
 ), later as materialized (
@@ -70,7 +77,7 @@ with clock as materialized (
                  from minutehand.jobs_live
                 where queue = l.queue and priority = l.priority and visible >= l.floor and visible <= (select now from clock)
                 limit 1) j
-         where not exists (select from paused) and not (select found from breaking)) as found
+         where not exists (select from paused) and not exists (select from blocked) and not (select found from breaking)) as found
 ), lane as materialized (
     select l.queue, l.priority, min(l.floor) as floor
       from (select queue::text, priority::integer, floor from minutehand.lanes where floor <= (select now from clock) and not (select found from due)
@@ -114,6 +121,8 @@ with clock as materialized (
                                                 case when s.kind then v.kind::text else '' end, case when s.key then coalesce(v.key::text, '') else '' end,
                                                 case when s.group then coalesce(v.group::text, '') else '' end)
                                                in (select p.queue, p.tenant, p.kind, p.key, p.group from paused p))
+                        and (v.group is null
+                             or (l.queue, v.tenant::text, v.group::text) not in (select b.queue, b.tenant, b.group from blocked b))
                        then greatest(v.visible, s.until, p.until) end as needed
              from (select visible, kind, key, tenant, "group"
                      from minutehand.jobs_live
@@ -121,7 +130,8 @@ with clock as materialized (
                       and (coalesce(offered, claimed) is null or visible <= (select now from clock))
                     order by visible
                     -- A subquery hides the limit from the planner, which would sort what looks like few rows.
-                    limit (select case when exists (select from paused p where p.queue in ('', l.queue)) or (select found from breaking)
+                    limit (select case when exists (select from paused p where p.queue in ('', l.queue)) or exists (select from blocked)
+                                         or (select found from breaking)
                                        then 1000 else 1 end)) v
             cross join clock
              left join lateral (

@@ -6,10 +6,11 @@ MinutehandError
     ├── LakeError         the lake cannot be read or written: wrong queue, newer version, damaged
     ├── BusyError         another run is doing the same work
     ├── MismatchError     the written files differ from the database; nothing was committed or dropped
-    └── InputError        an argument, an option or an input file is not usable
+    ├── LoadError         a load failed after it began to read rows
+    └── InputError        an argument, an option or an input file is not usable; also a ConfigurationError
 """
 
-from minutehand.errors import MinutehandError
+from minutehand.errors import ConfigurationError, MinutehandError
 
 
 class PipelineError(MinutehandError):
@@ -32,5 +33,9 @@ class MismatchError(PipelineError):
     """The files written do not match the database."""
 
 
-class InputError(PipelineError):
+class LoadError(PipelineError):
+    """A load failed: too many rows were rejected, a task failed, or the rejected rows cannot be written."""
+
+
+class InputError(PipelineError, ConfigurationError):
     """An argument, an option or an input file is not usable."""

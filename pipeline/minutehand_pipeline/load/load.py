@@ -16,7 +16,7 @@ from minutehand.database import Database
 from minutehand.errors import MinutehandError
 from minutehand.settings import encrypts
 from minutehand.settings.table import MIDDLEWARE
-from minutehand_pipeline.errors import InputError
+from minutehand_pipeline.errors import InputError, LoadError
 from minutehand_pipeline.load import loads
 from minutehand_pipeline.load.checks import checked
 from minutehand_pipeline.load.files import File, Piece, identity, list_files, split_files
@@ -83,7 +83,7 @@ def load(
 ) -> LoadResult:
     """Load the files. `on_start` is called with the run's id; `files` is the result of `find_files`, if known.
 
-    Raises InputError, before any row is read, if the files cannot be loaded; and if too many rows are rejected.
+    Raises InputError, before any row is read, if the files cannot be loaded, and LoadError if too many rows are rejected.
     """
     check_config(config)
     files = find_files(config) if files is None else files
@@ -157,7 +157,7 @@ def translated_errors() -> Iterator[None]:
         found = [message for name, message in PYTHON_ERROR.findall(str(error)) if name not in SPARK_ERRORS]
         if not found:
             raise
-        raise InputError(found[-1].strip()) from error
+        raise LoadError(found[-1].strip()) from error
 
 
 def _identity_terms(config: LoadConfig) -> Sequence[object]:

@@ -10,7 +10,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from minutehand.database import Database, sql
-from minutehand_pipeline.errors import InputError
+from minutehand_pipeline.errors import InputError, LoadError
 from minutehand_pipeline.load.files import Piece, lines_before
 from minutehand_pipeline.load.rows import read_lines, readable
 from minutehand_pipeline.queue.writing import staging_table
@@ -42,7 +42,7 @@ def write_rejects(database: Database, run: str, pieces: Iterable[Piece], file: P
     """Write a run's rejected rows in input order, one JSON object per line, replacing the file.
 
     Without rejected rows the file is not touched. A row that several attempts staged is written once. Memory use is
-    bounded. Raises InputError if the file cannot be written; the rows then remain staged.
+    bounded. Raises LoadError if the file cannot be written; the rows then remain staged.
     """
     by_number = {piece.number: piece for piece in pieces}
     with database.transaction() as connection, closing(connection.cursor(name="rejects")) as rows:
@@ -58,7 +58,7 @@ def _write(rejects: Iterable[dict[str, Any]], file: Path) -> None:
             for each in rejects:
                 print(json.dumps(each, ensure_ascii=False), file=out)
     except OSError as error:
-        raise InputError(
+        raise LoadError(
             f"the rejected rows cannot be written to {file} ({error.strerror}); run the same load again with another "
             "--rejects to write them"
         ) from None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from minutehand_pipeline.errors import InputError
+from minutehand_pipeline.errors import InputError, LoadError
 from minutehand_pipeline.queue.location import LOCATIONS
 
 WRITE_OPTIONS = ("load", "on_conflict", "rate", "over", "start", "run", "max_rejects", *LOCATIONS)
@@ -53,9 +53,9 @@ def check_conflict(value: str) -> None:
 
 
 def check_rejects(rejected: int, limit: int | None) -> None:
-    """Raise InputError if more rows were rejected than allowed."""
+    """Raise LoadError if more rows were rejected than allowed."""
     if limit is not None and rejected > limit:
-        raise InputError(
+        raise LoadError(
             f"{rejected} rows were rejected, but at most {limit} are allowed: nothing was enqueued"
         )
 

@@ -17,7 +17,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from minutehand.database import Connection, Database, sql
 from minutehand.errors import InvalidJobError, PayloadError, SchemaError
-from minutehand_pipeline.errors import InputError
+from minutehand_pipeline.errors import InputError, LoadError
 from minutehand_pipeline.queue.terms import Terms, check_rejects, check_spread
 
 # The columns of a run's staging table. The first three say which attempt staged a row, and its place in its slice.
@@ -127,7 +127,7 @@ def _missing_table() -> Iterator[None]:
     except SchemaError as error:
         if getattr(error.__cause__, "sqlstate", None) != NO_TABLE:
             raise
-        raise InputError(
+        raise LoadError(
             "the staging table of this load is missing: either the tasks use another database than the driver (set "
             "DATABASE_URL or MINUTEHAND_DATABASE_SECRET alike on both), or it was removed because the load lost its "
             "connection (run the load again)"

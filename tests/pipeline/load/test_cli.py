@@ -43,6 +43,7 @@ def test_load_command_prints_counts_and_exits_with_1(direct_database: Database, 
         "ignored": 1,
         "rejected": 1,
         "dry_run": False,
+        "removed": 0,
     }
     assert json.loads((tmp_path / "rejects.ndjson").read_text())["line"] == 4
     assert again.returncode == 1
@@ -69,11 +70,11 @@ def test_load_command_prints_counts_and_exits_with_1(direct_database: Database, 
             "must be an IANA time zone such as Europe/Berlin, got 'Berlin'",
         ),
         (["load", "x.csv", "--on-conflict", "merge"], 2, "'merge' is not one of"),
-        (["load", "x.csv", "--rate", "1/s", "--over", "6h"], 1, "expected --rate or --over, got both"),
-        (["load", "x.csv", "--over", "0s"], 1, "over must be a duration above 0"),
+        (["load", "x.csv", "--rate", "1/s", "--over", "6h"], 2, "expected --rate or --over, got both"),
+        (["load", "x.csv", "--over", "0s"], 2, "over must be a duration above 0"),
         (
             ["load", "x.csv", "--rejects", "nowhere/r.ndjson"],
-            1,
+            2,
             "cannot be written (No such file or directory)",
         ),
         (["load", "x.csv"], 2, "DATABASE_URL is not set"),
@@ -122,5 +123,5 @@ def test_missing_file_is_rejected_before_spark_starts(direct_database: Database,
         env=os.environ | {"DATABASE_URL": direct_database.url, "SPARK_REMOTE": "sc://127.0.0.1:1"},
     )
 
-    assert (ended.returncode, ended.stdout) == (1, "")
+    assert (ended.returncode, ended.stdout) == (2, "")
     assert "no file matches missing.csv" in ended.stderr

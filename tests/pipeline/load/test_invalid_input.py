@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from minutehand_pipeline.errors import InputError
+from minutehand_pipeline.errors import InputError, LoadError
 from tests.pipeline.load.stage import Stage
 
 
@@ -15,7 +15,7 @@ def test_too_many_rejects_enter_nothing_but_are_written(stage: Stage) -> None:
     path = stage.file("jobs.ndjson", '{"kind": "a"}', "x", "y")
 
     with pytest.raises(
-        InputError, match="2 rows were rejected, but at most 1 are allowed: nothing was enqueued"
+        LoadError, match="2 rows were rejected, but at most 1 are allowed: nothing was enqueued"
     ):
         stage.load(path, max_rejects=1, rejects=stage.home / "rejects")
 

@@ -10,7 +10,7 @@ import pytest
 
 from minutehand import enqueue
 from minutehand.database import Database, connect
-from minutehand_pipeline.errors import InputError
+from minutehand_pipeline.errors import LoadError
 from tests.pipeline.load import faulty
 from tests.pipeline.load.gates import (
     COPYING,
@@ -53,7 +53,7 @@ def test_failing_task_enters_nothing(stage: Stage, jobs: str, monkeypatch: pytes
     made = faulty.source("after", "raise", stage.home / "mark", times=99)
     with monkeypatch.context() as patch:
         patch.setattr("minutehand_pipeline.load.load.register", lambda spark: spark.dataSource.register(made))
-        with pytest.raises(InputError, match="this attempt fails"):
+        with pytest.raises(LoadError, match="this attempt fails"):
             stage.load(jobs, load="once")
 
     assert stage.jobs() == [] and stage.staging() == [] and stage.rows("select * from minutehand.loads") == []
@@ -78,7 +78,7 @@ def test_terminated_entry_leaves_nothing_visible(stage: Stage, jobs: str, gates:
         until(waits(stage, "enqueue_load"), "the load enters", future)
         assert stage.jobs() == [] and stage.rows("select * from minutehand.loads") == []
         stage.rows(f"select pg_terminate_backend(pid) from ({WAITING}) waiting", "%enqueue_load%")
-        with pytest.raises(InputError):
+        with pytest.raises(LoadError):
             future.result(SECONDS)
 
     assert stage.jobs() == [] and stage.staging() == []

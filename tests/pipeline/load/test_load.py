@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from minutehand_pipeline.errors import InputError
+from minutehand_pipeline.errors import LoadError
 from tests.pipeline.load.stage import Stage
 
 
@@ -120,7 +120,7 @@ def test_raise_enters_nothing_if_a_key_is_taken(stage: Stage) -> None:
     path = stage.file("1.ndjson", '{"kind": "k", "key": "a"}', '{"kind": "k", "key": "b"}', '{"kind": "k"}')
 
     with pytest.raises(
-        InputError, match="1 rows of the load have a key that an upcoming job or an earlier row has"
+        LoadError, match="1 rows of the load have a key that an upcoming job or an earlier row has"
     ):
         stage.load(path, on_conflict="raise")
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from minutehand_pipeline.errors import InputError
+from minutehand_pipeline.errors import InputError, LoadError
 from tests.pipeline.load.stage import Stage
 
 
@@ -86,7 +86,7 @@ def test_dry_run_counts_match_the_load(stage: Stage, own: str) -> None:
         (dry.created, dry.ignored, dry.rejected) == (done.created, done.ignored, done.rejected) == (2, 4, 1)
     )
     with pytest.raises(
-        InputError, match="1 rows were rejected, but at most 0 are allowed: nothing was enqueued"
+        LoadError, match="1 rows were rejected, but at most 0 are allowed: nothing was enqueued"
     ):
         stage.load(path, load="dry", dry_run=True, max_rejects=0)
 

@@ -12,7 +12,7 @@ import pytest
 
 from minutehand.database import Database
 from minutehand_pipeline.cli.outputs import output_file
-from minutehand_pipeline.errors import InputError, LakeError
+from minutehand_pipeline.errors import InputError, LakeError, LoadError
 from minutehand_pipeline.load import files
 from minutehand_pipeline.load.files import Piece, list_files, split_files
 from minutehand_pipeline.load.rejects import check_file, write_rejects
@@ -101,7 +101,7 @@ def test_unwritable_rejects_file_is_reported(
 
     with pytest.raises(InputError, match=says):
         check_file(tmp_path / name)
-    with pytest.raises(InputError, match="run the same load again with another --rejects"):
+    with pytest.raises(LoadError, match="run the same load again with another --rejects"):
         write_rejects(database, rejected(database, (0, 1, None)), cut(tmp_path / "jobs.csv"), tmp_path / name)
 
 

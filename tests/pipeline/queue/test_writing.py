@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from minutehand.errors import MinutehandError
-from minutehand_pipeline.errors import InputError
+from minutehand_pipeline.errors import LoadError
 from minutehand_pipeline.queue.source import QueueSource, register
 from minutehand_pipeline.queue.terms import Terms
 from minutehand_pipeline.queue.writing import QueueWriter
@@ -138,5 +138,5 @@ def test_missing_staging_table_is_not_reported_as_a_wrong_schema(stage: Stage) -
     terms = Terms(load="mine", run="00000000-0000-0000-0000-000000000001")
     writer = QueueWriter(terms, schema, lambda: stage.address.url)
 
-    with pytest.raises(InputError, match="the staging table of this load is missing"):
+    with pytest.raises(LoadError, match="the staging table of this load is missing"):
         writer.write(iter([pa.record_batch({"kind": ["a"]})]))

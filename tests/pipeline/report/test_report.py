@@ -206,7 +206,7 @@ def test_report_command_checks_before_spark_starts(spark: SparkSession, tmp_path
         "jobs": 1,
         "attempts": 1,
     }
-    assert (taken.returncode, taken.stderr.count("\n")) == (1, 1) and "is not a report" in taken.stderr
+    assert (taken.returncode, taken.stderr.count("\n")) == (2, 1) and "is not a report" in taken.stderr
     assert wrong.returncode == 2 and "--target" in wrong.stderr
     assert [each.name for each in (tmp_path / "out").iterdir()] == ["mine"]
 

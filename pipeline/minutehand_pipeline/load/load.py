@@ -83,7 +83,7 @@ def load(
 ) -> LoadResult:
     """Load the files. `on_start` is called with the run's id; `files` is the result of `find_files`, if known.
 
-    Raises InputError, before any row is read, if the files cannot be loaded, and LoadError if too many rows are rejected.
+    Raises InputError, before any row is read, if the files cannot be loaded; LoadError if too many rows are rejected.
     """
     check_config(config)
     files = find_files(config) if files is None else files

@@ -235,7 +235,7 @@ class Stock:
             "why_line": {"queue": "default", "id": self.due[0], "priority": 5, "limit": 10_000}
             | {"visible": datetime.now(UTC)},
             "withdraw": {"ids": list(self.offered), "acks": list(self.offered.values())},
-            "first_visible": {"ids": self.due},
+            "first_visible": {"ids": self.due, "retried": True},
             "note_alarm": {"error": "AccessDeniedException"},
             "note_mode": {"mode": "sleep"},
             "note_watch": {"name": "watch-1", "at": datetime.now(UTC)},

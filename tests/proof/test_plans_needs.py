@@ -55,6 +55,12 @@ CASES: dict[str, tuple[str, ...]] = {
         IN_QUEUES.replace("'q' || n", "'q' || n % 1000").replace("%s", "'1 hour'"),
         PAUSE,
     ),
+    "lanes while a group of another queue is blocked": (
+        QUEUES.replace("%s", "'1 hour'"),
+        IN_QUEUES.replace("'q' || n", "'q' || n % 1000").replace("%s", "'1 hour'"),
+        ORDER,
+        BLOCKED.replace("100000", "1"),
+    ),
 }
 TABLES = ("jobs_live", "lanes", "schedules", "controls", "breakers", "blocked_groups")
 

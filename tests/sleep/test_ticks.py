@@ -217,6 +217,29 @@ def test_group_is_ticked_after_an_unblock_that_commits_late(stage: Stage) -> Non
     assert len(stage.tick()) == 1
 
 
+@pytest.mark.parametrize("why", ["blocked", "paused", "cancelled"])
+def test_dead_worker_of_a_job_that_may_not_start_has_an_alarm(stage: Stage, why: str) -> None:
+    """A tick has to end this job. A worker that ends later ends the watch over its lease."""
+    controls.limit(stage.database, 2, queue="default", per="group", in_order=True, on_dead="block")
+    stage.enqueue("echo" if why == "paused" else "fail", group="a", max_attempts=1)
+    lost = stage.enqueue(group="a", max_attempts=3 if why == "cancelled" else 1).id
+    stage.go(NOON + MINUTE)
+    first, second = stage.tick()
+    claim(stage.worker, parse(second).offers, 70 * SECOND, SECOND)
+    stage.work(first)
+    if why == "paused":
+        controls.pause(stage.database, group="a")
+    if why == "cancelled":
+        jobs.cancel(stage.database, [lost], running=True)
+    stage.enqueue()
+    stage.go(NOON + 2 * MINUTE)
+    (event,) = stage.tick()
+    stage.go(NOON + 2.5 * MINUTE)
+    stage.work(event)
+
+    assert stage.alarms("wake")[-1] == NOON + 3 * MINUTE
+
+
 def test_delayed_retry_of_a_dead_job_requests_an_alarm_for_its_group(stage: Stage) -> None:
     """A job that expires runs after the others of its group, because its time moves."""
     dead = blocked(stage, expires=24 * HOUR)

@@ -95,7 +95,8 @@ async def _write(
         entries = [(job_id, facts(row) if callable(facts) else facts) for job_id, row in rows.items()]
         await audit.record_all(executor, statement, actor, entries, [row["tenant"] for row in rows.values()])
         if statement in STARTING and rows:
-            await request_for_jobs(executor, [row.get("new") or job_id for job_id, row in rows.items()])
+            moved = [row.get("new") or job_id for job_id, row in rows.items()]
+            await request_for_jobs(executor, moved, retried=statement == "retry")
         await wake_ended(executor, rows.values())
     return rows
 

@@ -65,10 +65,13 @@ async def request(executor: Executor, times: Iterable[datetime | None]) -> None:
         await executor.block(lambda: alarms().request(needed, now))
 
 
-async def request_for_jobs(executor: Executor, ids: Sequence[UUID]) -> None:
-    """In mode sleep, request the alarm of the first of these jobs; the ticks then request those of the others."""
+async def request_for_jobs(executor: Executor, ids: Sequence[UUID], *, retried: bool) -> None:
+    """In mode sleep, request the alarm of the first of these jobs; the ticks then request those of the others.
+
+    A retry may unblock groups; then the alarm is for now.
+    """
     if sleeps():
-        (record,) = await executor.run("first_visible", ids=list(ids))
+        (record,) = await executor.run("first_visible", ids=list(ids), retried=retried)
         await request(executor, [record["visible"]])
 
 

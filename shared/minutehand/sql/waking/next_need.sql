@@ -1,9 +1,9 @@
 -- Returns the time, the earliest time at which anything needs a tick, and when offered and running jobs need
 -- one: at the first end of a lease, or soon, if some are not claimed yet.
 -- A tick is needed when a job becomes due or is due, a job expires, a schedule fires, a pause ends, or a batch or a predecessor is to be
--- checked; the time may be in the past. Paused jobs and those of groups that a dead job blocks need none. Those of a group that a
--- breaker holds back need none before its end, or while a probe runs, before its lease ends: the worker requests a tick when it has
--- ended the probe.
+-- checked; the time may be in the past. Paused jobs and those of groups that a dead job blocks need none, unless their claim has ended
+-- and a tick is to end them. Those of a group that a breaker holds back need none before its end, or while a probe runs, before its
+-- lease ends: the worker requests a tick when it has ended the probe.
 -- A floor is a lower bound of its lane's jobs: of the lanes and changes with a floor in the future, the first 100 suffice. If all their
 -- jobs are later than the last of these floors, that floor is returned, which may be too early. Of the others, which ticks read too, it
 -- reads all, unless the first 100 have a due job.
@@ -11,7 +11,7 @@
 -- up to 1000.
 -- If none of these may start, it goes on to the first one that may, for another 200,000, and then assumes that the next one may. With
 -- more than 1000 groups that are held back or half open, it assumes so at once: it looks up the groups of the jobs that it reads, and
--- never reads all groups.
+-- never reads all groups. Of more than 1000 blocked groups, it assumes that the jobs of the others may start.
 with clock as materialized (
     select clock_timestamp() as now
 ), paused as materialized (
@@ -24,7 +24,6 @@ with clock as materialized (
     -- What pauses name, so that a job is looked up in one hash table for each of these combinations.
     select distinct queue <> '' as queue, tenant <> '' as tenant, kind <> '' as kind, key <> '' as key, "group" <> '' as "group" from paused
 ), blocked as materialized (
-    -- If there are more, the jobs of the others are taken for jobs that may start.
     select queue, tenant, "group" from minutehand.some_blocked_groups()
 ), breaking as materialized (
     -- Whether any group is half open, is half open or held back, and whether too many are.
@@ -41,7 +40,7 @@ with clock as materialized (
        and (select half_open from breaking)
      group by queue, tenant, "group"
 ), held as materialized (
-    -- Read only to go on behind the first 1000 jobs of a lane.
+    -- Read only to go on behind the first 1000 jobs of a lane. Blocked groups have no end.
     select b.queue, b.tenant, b.group, coalesce(s.until, p.until) as until
       from clock
      cross join lateral (
@@ -68,7 +67,7 @@ with clock as materialized (
       order by visible
       limit 100)
 ), due as materialized (
-    -- Whether the first lanes have a due job, and none is paused or held back.
+    -- Whether the first lanes have a due job, and none is paused, blocked or held back.
     select exists (
         select
           from (select queue::text, priority::integer, floor from minutehand.lanes where floor <= (select now from clock) order by floor limit 100) l
@@ -130,7 +129,7 @@ with clock as materialized (
                       and (coalesce(offered, claimed) is null or visible <= (select now from clock))
                     order by visible
                     -- A subquery hides the limit from the planner, which would sort what looks like few rows.
-                    limit (select case when exists (select from paused p where p.queue in ('', l.queue)) or exists (select from blocked)
+                    limit (select case when exists (select from paused p where p.queue in ('', l.queue)) or exists (select from blocked b where b.queue = l.queue)
                                          or (select found from breaking)
                                        then 1000 else 1 end)) v
             cross join clock
@@ -147,6 +146,10 @@ select clock.now,
                 from (select max(floor) as last from later group by source having count(*) = 100) s
                where not exists (select from stopped where queue = '')),
              (select min(minutehand.expires_at(run_at, expires)) from minutehand.jobs_live where expires is not null and attempts = 0),
+             -- Jobs whose worker has died: their last attempt has ended, or they were cancelled.
+             (select clock.now
+               where exists (select from minutehand.jobs_live where attempts >= max_attempts and visible <= clock.now)
+                  or exists (select from minutehand.jobs_live where cancelling is not null and visible <= clock.now)),
              (select min(wake) from minutehand.schedules where not paused and wake is not null),
              (select min(until) from minutehand.controls where (paused or max_running = 0) and paused and until > clock.now),
              (select clock.now where exists (select from minutehand.batch_checks) or exists (select from minutehand.predecessor_checks))) as needed,

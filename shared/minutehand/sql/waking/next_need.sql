@@ -148,8 +148,8 @@ select clock.now,
              (select min(minutehand.expires_at(run_at, expires)) from minutehand.jobs_live where expires is not null and attempts = 0),
              -- Jobs whose worker has died: their last attempt has ended, or they were cancelled.
              (select clock.now
-               where exists (select from minutehand.jobs_live where attempts >= max_attempts and visible <= clock.now)
-                  or exists (select from minutehand.jobs_live where cancelling is not null and visible <= clock.now)),
+               where least((select min(visible) from minutehand.jobs_live where attempts >= max_attempts),
+                           (select min(visible) from minutehand.jobs_live where cancelling is not null)) <= clock.now),
              (select min(wake) from minutehand.schedules where not paused and wake is not null),
              (select min(until) from minutehand.controls where (paused or max_running = 0) and paused and until > clock.now),
              (select clock.now where exists (select from minutehand.batch_checks) or exists (select from minutehand.predecessor_checks))) as needed,

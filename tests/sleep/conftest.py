@@ -9,6 +9,7 @@ import pytest
 from minutehand.testing.databases import Databases, at, make_template
 from tests.servers import Servers
 from tests.sleep.event_bridge import EventBridge
+from tests.sleep.stage import Stage
 
 
 @pytest.fixture
@@ -33,3 +34,10 @@ def url_with_clock(databases_with_clock: Databases) -> Iterator[str]:
     """A migrated database whose clock a test can move."""
     with databases_with_clock.clone() as url:
         yield url
+
+
+@pytest.fixture
+def stage(url_with_clock: str, event_bridge: EventBridge) -> Iterator[Stage]:
+    stage = Stage(url_with_clock, event_bridge)
+    with closing(stage.database), closing(stage.worker):
+        yield stage

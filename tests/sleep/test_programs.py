@@ -14,10 +14,8 @@ import pytest
 
 from tests.sleep.event_bridge import EventBridge
 from tests.sleep.program import LEASE
-from tests.sleep.test_ticks import HOUR, MINUTE, NOON, Stage, stage
+from tests.sleep.stage import HOUR, MINUTE, NOON, Stage
 from tests.watchdog import line, watched
-
-__all__ = ["stage"]
 
 pytestmark = pytest.mark.programs
 

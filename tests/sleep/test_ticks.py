@@ -1,86 +1,31 @@
 """In mode sleep, ticks and workers request the next tick, and leave no connection open."""
 
-from collections.abc import Iterator
-from contextlib import closing
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 import psycopg
 import pytest
 
-from minutehand import Database, NewJob, Retry, RetryAfter, enqueue
+from minutehand import Database, NewJob, Retry, enqueue
 from minutehand.claim import claim
 from minutehand.errors import UnreachableError
-from minutehand.handlers import HandlerTable
-from minutehand.invocations.running import run_event
 from minutehand.model.invitation import parse
-from minutehand.operations import controls, jobs
+from minutehand.operations import controls
 from minutehand.schedules import manage
 from minutehand.schedules.schedule import Schedule
 from minutehand.settings import Settings
 from minutehand.testing import RecordingInvoker
-from minutehand.testing.statements import run
 from minutehand.tick import tick
 from minutehand.waking import sleep
 from minutehand.waking.alarms import LEAD
-from tests.sleep.event_bridge import EventBridge
+from tests.sleep.stage import HOUR, MINUTE, NOON, SECOND, Stage
 from tests.waiting import until
 
-MINUTE, HOUR, SECOND = timedelta(minutes=1), timedelta(hours=1), timedelta(seconds=1)
-NOON = datetime.fromisoformat("2031-03-01T12:00:00+00:00")
-LEASE = timedelta(seconds=30)
 SESSIONS = """
     select count(*)
       from pg_stat_activity
      where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()"""
 
 NOTED = "select alarm_error from minutehand.dispatcher where alarm_failed is not null"
-
-
-def fail(job: Any) -> None:
-    raise RuntimeError("planned")
-
-
-def busy(job: Any) -> None:
-    raise RetryAfter(5 * HOUR)
-
-
-HANDLERS = HandlerTable({"echo": lambda job: None, "fail": fail, "busy": busy})
-
-
-class Stage:
-    """A database at noon of a day of the future, a dispatcher and a worker."""
-
-    def __init__(self, url: str, event_bridge: EventBridge) -> None:
-        self.url, self.event_bridge = url, event_bridge
-        self.database, self.worker = Database(url), Database(url)
-        self.go(NOON)
-
-    def go(self, time: datetime) -> None:
-        run(self.database, "travel", to=time)
-
-    def enqueue(self, kind: str = "echo", **options: Any) -> Any:
-        return enqueue(kind, connection=self.database, **options)
-
-    def tick(self) -> list[dict[str, Any]]:
-        invoker = RecordingInvoker()
-        with sleep.invocation(self.worker, ticks=True):
-            tick(self.worker, invoker, Settings(capacity=100), dispatcher="dispatcher")
-        return invoker.events
-
-    def work(self, event: dict[str, Any]) -> None:
-        with sleep.invocation(self.worker):
-            run_event(self.worker, HANDLERS, event, lambda: LEASE, SECOND)
-
-    def alarms(self, prefix: str) -> list[datetime]:
-        return sorted(time for name, time in self.event_bridge.alarms.items() if name.startswith(prefix))
-
-
-@pytest.fixture
-def stage(url_with_clock: str, event_bridge: EventBridge) -> Iterator[Stage]:
-    stage = Stage(url_with_clock, event_bridge)
-    with closing(stage.database), closing(stage.worker):
-        yield stage
 
 
 def test_alarm_that_has_fired_is_not_requested_again(stage: Stage) -> None:
@@ -183,71 +128,6 @@ def test_group_that_is_unblocked_has_an_alarm(stage: Stage) -> None:
     assert controls.unblock(stage.database, "a")
 
     assert NOON + 4 * MINUTE in stage.alarms("wake")
-
-
-def blocked(stage: Stage, **options: Any) -> Any:
-    """Leave a dead job that blocks its group, in which another job is due; return its id. It is two minutes later."""
-    controls.limit(stage.database, 1, queue="default", per="group", in_order=True, on_dead="block")
-    dead = stage.enqueue("fail", group="a", max_attempts=1, **options).id
-    stage.enqueue(group="a")
-    stage.go(NOON + MINUTE)
-    (event,) = stage.tick()
-    stage.work(event)
-    stage.go(NOON + 2 * MINUTE)
-    assert stage.tick() == []
-    return dead
-
-
-def test_group_that_a_dead_job_blocks_needs_no_tick(stage: Stage) -> None:
-    blocked(stage)
-
-    assert stage.alarms("wake")[-1] == NOON + 2 * MINUTE
-
-
-def test_group_is_ticked_after_an_unblock_that_commits_late(stage: Stage) -> None:
-    blocked(stage)
-    with psycopg.connect(stage.url) as connection:
-        assert controls.unblock(connection, "a")
-        for minute in (3, 4):
-            stage.go(NOON + minute * MINUTE)
-            assert stage.tick() == []
-            assert stage.alarms("wake")[-1] == NOON + (minute + 1) * MINUTE
-    stage.go(NOON + 5 * MINUTE)
-
-    assert len(stage.tick()) == 1
-
-
-@pytest.mark.parametrize("why", ["blocked", "paused", "cancelled"])
-def test_dead_worker_of_a_job_that_may_not_start_has_an_alarm(stage: Stage, why: str) -> None:
-    """A tick has to end this job. A worker that ends later ends the watch over its lease."""
-    controls.limit(stage.database, 2, queue="default", per="group", in_order=True, on_dead="block")
-    stage.enqueue("echo" if why == "paused" else "fail", group="a", max_attempts=1)
-    lost = stage.enqueue(group="a", max_attempts=3 if why == "cancelled" else 1).id
-    stage.go(NOON + MINUTE)
-    first, second = stage.tick()
-    claim(stage.worker, parse(second).offers, 70 * SECOND, SECOND)
-    stage.work(first)
-    if why == "paused":
-        controls.pause(stage.database, group="a")
-    if why == "cancelled":
-        jobs.cancel(stage.database, [lost], running=True)
-    stage.enqueue()
-    stage.go(NOON + 2 * MINUTE)
-    (event,) = stage.tick()
-    stage.go(NOON + 2.5 * MINUTE)
-    stage.work(event)
-
-    assert stage.alarms("wake")[-1] == NOON + 3 * MINUTE
-
-
-def test_delayed_retry_of_a_dead_job_requests_an_alarm_for_its_group(stage: Stage) -> None:
-    """A job that expires runs after the others of its group, because its time moves."""
-    dead = blocked(stage, expires=24 * HOUR)
-    jobs.retry(stage.database, [dead], start=5 * HOUR)
-    assert stage.alarms("wake")[-1] == NOON + 3 * MINUTE
-    stage.go(NOON + 3 * MINUTE)
-
-    assert len(stage.tick()) == 1
 
 
 def test_first_tick_of_the_mode_requests_the_alarms_of_earlier_jobs(

@@ -1,0 +1,76 @@
+"""In mode sleep, jobs of a group that a dead job blocks, and other jobs that may not start, need no tick."""
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from minutehand.claim import claim
+from minutehand.model.invitation import parse
+from minutehand.operations import controls, jobs
+from tests.sleep.stage import HOUR, MINUTE, NOON, SECOND, Stage
+
+
+def blocked(stage: Stage, **options: Any) -> Any:
+    """Leave a dead job that blocks its group, in which another job is due; return its id. It is two minutes later."""
+    controls.limit(stage.database, 1, queue="default", per="group", in_order=True, on_dead="block")
+    dead = stage.enqueue("fail", group="a", max_attempts=1, **options).id
+    stage.enqueue(group="a")
+    stage.go(NOON + MINUTE)
+    (event,) = stage.tick()
+    stage.work(event)
+    stage.go(NOON + 2 * MINUTE)
+    assert stage.tick() == []
+    return dead
+
+
+def test_group_that_a_dead_job_blocks_needs_no_tick(stage: Stage) -> None:
+    blocked(stage)
+
+    assert stage.alarms("wake")[-1] == NOON + 2 * MINUTE
+
+
+def test_group_is_ticked_after_an_unblock_that_commits_late(stage: Stage) -> None:
+    blocked(stage)
+    with psycopg.connect(stage.url) as connection:
+        assert controls.unblock(connection, "a")
+        for minute in (3, 4):
+            stage.go(NOON + minute * MINUTE)
+            assert stage.tick() == []
+            assert stage.alarms("wake")[-1] == NOON + (minute + 1) * MINUTE
+    stage.go(NOON + 5 * MINUTE)
+
+    assert len(stage.tick()) == 1
+
+
+@pytest.mark.parametrize("why", ["blocked", "paused", "cancelled"])
+def test_dead_worker_of_a_job_that_may_not_start_has_an_alarm(stage: Stage, why: str) -> None:
+    """A tick has to end this job. A worker that ends later ends the watch over its lease."""
+    controls.limit(stage.database, 2, queue="default", per="group", in_order=True, on_dead="block")
+    stage.enqueue("echo" if why == "paused" else "fail", group="a", max_attempts=1)
+    lost = stage.enqueue(group="a", max_attempts=3 if why == "cancelled" else 1).id
+    stage.go(NOON + MINUTE)
+    first, second = stage.tick()
+    claim(stage.worker, parse(second).offers, 70 * SECOND, SECOND)
+    stage.work(first)
+    if why == "paused":
+        controls.pause(stage.database, group="a")
+    if why == "cancelled":
+        jobs.cancel(stage.database, [lost], running=True)
+    stage.enqueue()
+    stage.go(NOON + 2 * MINUTE)
+    (event,) = stage.tick()
+    stage.go(NOON + 2.5 * MINUTE)
+    stage.work(event)
+
+    assert stage.alarms("wake")[-1] == NOON + 3 * MINUTE
+
+
+def test_delayed_retry_of_a_dead_job_requests_an_alarm_for_its_group(stage: Stage) -> None:
+    """A job that expires runs after the others of its group, because its time moves."""
+    dead = blocked(stage, expires=24 * HOUR)
+    jobs.retry(stage.database, [dead], start=5 * HOUR)
+    assert stage.alarms("wake")[-1] == NOON + 3 * MINUTE
+    stage.go(NOON + 3 * MINUTE)
+
+    assert len(stage.tick()) == 1

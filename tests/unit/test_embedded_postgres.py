@@ -91,6 +91,18 @@ def test_remembered_port_in_use_is_replaced(start: Start) -> None:
     assert second.port != first.port
 
 
+@pytest.mark.skipif(not CONNECTIONS.exists(), reason="only Linux has further loopback addresses")
+def test_port_in_use_on_one_of_several_addresses_is_replaced(start: Start) -> None:
+    """Postgres would start with the other addresses, without that of the URL."""
+    first = start()
+    first.stop()
+    with socket.create_server(("127.0.0.2", first.port)):
+        second = start(settings={"listen_addresses": "*"})
+        assert execute(second, "select 42") == 42
+
+    assert second.port != first.port
+
+
 @needs_root
 def test_data_below_a_private_directory_are_linked(tmp_path: Path) -> None:
     private = tmp_path / "private"

@@ -50,6 +50,8 @@ START_SECONDS = "60"
 # Below those that the system gives to connections: one of these could have the port when the server starts again.
 LOWEST_PORT, PORTS = 20_000, 12_000
 SECONDS_TO_DIE = 3
+# A warning: Postgres starts with its other addresses, if it has any.
+UNBOUND = "could not bind IPv4 address"
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class _Cluster:
             )
         chosen = port or self.last_port() or _any_port()
         failure = self.start_on(chosen, settings)
-        if failure and not port and not _free(chosen):
+        if failure and not port and (UNBOUND in failure or not _free(chosen)):
             # Another process has taken the port in the meantime.
             chosen = _any_port()
             failure = self.start_on(chosen, settings)
@@ -138,9 +140,12 @@ class _Cluster:
         self.log.unlink(missing_ok=True)
         options = self.options({"listen_addresses": HOST, "port": str(port), **settings})
         started = self.pg_ctl("start", "-l", self.log, "-o", options)
-        if started.returncode == 0:
-            return ""
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
+        unbound = next((line for line in lines if UNBOUND in line), "")
+        if started.returncode == 0 and unbound:
+            self.pg_ctl("stop", "-m", "fast")
+        if started.returncode == 0 or unbound:
+            return unbound
         return next((line for line in reversed(lines) if "FATAL" in line), started.stderr.strip())
 
     def last_port(self) -> int | None:

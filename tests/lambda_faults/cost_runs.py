@@ -1,6 +1,6 @@
 """The same work in a mode on the emulator: what the meter counts, and what the database knows about it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -38,7 +38,6 @@ PARAMETERS = {"JobsPerInvocation": "1"}
 ENQUEUER = {
     "MINUTEHAND_WORKER": "minutehand-worker",
     "MINUTEHAND_DISPATCHER": "minutehand-dispatcher",
-    "MINUTEHAND_CHUNK": str(CHUNK),
     "AWS_ACCESS_KEY_ID": "emulator",
     "AWS_SECRET_ACCESS_KEY": "emulator",
 }
@@ -120,13 +119,13 @@ class Installation:
         """Start more environments than a minute needs."""
         for _ in range(4 if self.mode == "prompt" else 4 * CHUNK):
             self.stage.enqueue("spend", SECONDS)
-        self._tick()
+        self.tick()
         self.minute()
 
     def minute(self) -> None:
         """Pass a minute: in mode prompt, its tick comes first, and in the others, the next one runs its jobs."""
         if self.mode == "prompt":
-            self._tick()
+            self.tick()
         alarms.alarms_of.cache_clear()
         for _ in range(DUE):
             self.stage.enqueue("spend", SECONDS)
@@ -135,14 +134,15 @@ class Installation:
         if self.event_bridge is not None:
             self._take_alarms(self.event_bridge)
         if self.mode != "prompt":
-            self._tick()
+            self.tick()
         self.stage.lambda_.settle()
         while self.event_bridge is not None and self.event_bridge.names:
             self._take_alarms(self.event_bridge)
             self.repeated += 1
-            self._tick()
+            self.tick()
 
-    def _tick(self) -> None:
+    def tick(self) -> None:
+        """Run a tick, and the workers that it invokes."""
         self.scheduled += 1
         self.stage.lambda_.tick()
         self.stage.lambda_.settle()
@@ -180,18 +180,21 @@ def run(mode: Mode, database: Database, tree: Path) -> Run:
 
 
 @contextmanager
-def installed(mode: Mode, database: Database, tree: Path) -> Iterator[Installation]:
-    """Run the stack in a mode, in which this process enqueues."""
+def installed(
+    mode: Mode, database: Database, tree: Path, parameters: Mapping[str, str] = PARAMETERS, **settings: str
+) -> Iterator[Installation]:
+    """Run the stack in a mode, in which this process enqueues; both have these settings."""
+    settings = {"MINUTEHAND_CHUNK": str(CHUNK)} | settings
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         event_bridge = stack.enter_context(EventBridge(patch)) if mode == "sleep" else None
-        variables = {"MINUTEHAND_CHUNK": str(CHUNK)} | (event_bridge.variables if event_bridge else {})
+        variables = settings | (event_bridge.variables if event_bridge else {})
         clock = Clock(speed=0)
         stage = stack.enter_context(
-            staged(database, tree, clock, 60, parameters=PARAMETERS | {"Mode": mode}, **variables)
+            staged(database, tree, clock, 60, parameters={**parameters, "Mode": mode}, **variables)
         )
         if mode == "prompt":
-            for name, value in (ENQUEUER | {"AWS_REGION": "us-east-1"}).items():
+            for name, value in (ENQUEUER | settings | {"AWS_REGION": "us-east-1"}).items():
                 patch.setenv(name, value)
             patch.setenv("AWS_ENDPOINT_URL_LAMBDA", stage.lambda_.url)
         patch.setenv("MINUTEHAND_MODE", mode)

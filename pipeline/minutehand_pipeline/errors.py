@@ -6,7 +6,7 @@ MinutehandError
     ├── LakeError         the lake cannot be read or written: wrong queue, newer version, damaged
     ├── BusyError         another run is doing the same work
     ├── MismatchError     the written files differ from the database; nothing was committed or dropped
-    ├── LoadError         a load failed after it began to read rows
+    ├── LoadError         a load failed: rows were rejected, a task failed, or rows cannot be written
     └── InputError        an argument, an option or an input file is not usable; also a ConfigurationError
 """
 

@@ -12,7 +12,7 @@ from tests.sleep.stage import HOUR, MINUTE, NOON, SECOND, Stage
 
 
 def blocked(stage: Stage, **options: Any) -> Any:
-    """Leave a dead job that blocks its group, in which another job is due; return its id. It is two minutes later."""
+    """Leave a dead job that blocks its group, in which another job is due; return its id. It is then 12:02."""
     controls.limit(stage.database, 1, queue="default", per="group", in_order=True, on_dead="block")
     dead = stage.enqueue("fail", group="a", max_attempts=1, **options).id
     stage.enqueue(group="a")
@@ -44,8 +44,8 @@ def test_group_is_ticked_after_an_unblock_that_commits_late(stage: Stage) -> Non
 
 
 @pytest.mark.parametrize("why", ["blocked", "paused", "cancelled"])
-def test_dead_worker_of_a_job_that_may_not_start_has_an_alarm(stage: Stage, why: str) -> None:
-    """A tick has to end this job. A worker that ends later ends the watch over its lease."""
+def test_job_of_a_dead_worker_is_ended_while_its_group_waits(stage: Stage, why: str) -> None:
+    """A tick must end this job. Another worker that ends later deletes the watch over the job's lease."""
     controls.limit(stage.database, 2, queue="default", per="group", in_order=True, on_dead="block")
     stage.enqueue("echo" if why == "paused" else "fail", group="a", max_attempts=1)
     lost = stage.enqueue(group="a", max_attempts=3 if why == "cancelled" else 1).id
@@ -67,7 +67,7 @@ def test_dead_worker_of_a_job_that_may_not_start_has_an_alarm(stage: Stage, why:
 
 
 def test_delayed_retry_of_a_dead_job_requests_an_alarm_for_its_group(stage: Stage) -> None:
-    """A job that expires runs after the others of its group, because its time moves."""
+    """The retry of a job that expires sets a new `run_at`, after those of the other jobs."""
     dead = blocked(stage, expires=24 * HOUR)
     jobs.retry(stage.database, [dead], start=5 * HOUR)
     assert stage.alarms("wake")[-1] == NOON + 3 * MINUTE

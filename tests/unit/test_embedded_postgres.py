@@ -93,7 +93,7 @@ def test_remembered_port_in_use_is_replaced(start: Start) -> None:
 
 @pytest.mark.skipif(not CONNECTIONS.exists(), reason="only Linux has further loopback addresses")
 def test_port_in_use_on_one_of_several_addresses_is_replaced(start: Start) -> None:
-    """Postgres would start with the other addresses, without that of the URL."""
+    """Otherwise Postgres would start without the address of the URL."""
     first = start()
     first.stop()
     with socket.create_server(("127.0.0.2", first.port)):
@@ -101,6 +101,13 @@ def test_port_in_use_on_one_of_several_addresses_is_replaced(start: Start) -> No
         assert execute(second, "select 42") == 42
 
     assert second.port != first.port
+
+
+@pytest.mark.skipif(not CONNECTIONS.exists(), reason="only Linux has further loopback addresses")
+@pytest.mark.parametrize("addresses", ["127.0.0.1,127.0.0.1", "127.0.0.1,192.0.2.1"])
+def test_server_starts_without_a_further_address(start: Start, addresses: str) -> None:
+    """The first list has an address twice, and the machine does not have that of the second one."""
+    assert execute(start(settings={"listen_addresses": addresses}), "select 42") == 42
 
 
 @needs_root

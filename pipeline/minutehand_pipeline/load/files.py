@@ -98,10 +98,10 @@ def identity(files: Iterable[File], *terms: object) -> str:
 def split_files(files: Sequence[File], kind: str | None = None) -> list[Piece]:
     """Return the pieces of all files, in order.
 
-    Raises InputError, before any row is read, for a file with an unknown column and for an incomplete Parquet file.
-    `kind` applies to rows that have none.
+    `kind` applies to rows that have none. Raises InputError, before any row is read, for a file with an unknown column,
+    for an incomplete Parquet file, and for a Parquet or CSV file that this process may not read.
     """
-    cut = [piece for file in files for piece in _CUTS[file.format](file, kind)]
+    cut = [piece for file in files for piece in _cut(file, kind)]
     return [Piece(number, *rest) for number, rest in enumerate(cut)]
 
 
@@ -166,6 +166,13 @@ def check_names(file: File, names: Sequence[str], kind: str | None) -> None:
         raise InputError(f"{file.uri} must not have two columns with the same name")
 
 
+def _cut(file: File, kind: str | None) -> Iterator[Cut]:
+    try:
+        yield from _CUTS[file.format](file, kind)
+    except PermissionError:
+        raise InputError(f"{file.uri} cannot be read: permission denied") from None
+
+
 def _cut_ndjson(file: File, _kind: str | None) -> Iterator[Cut]:
     return _cut_text(file, 0, ())
 
@@ -196,6 +203,8 @@ def _cut_parquet(file: File, kind: str | None) -> Iterator[Cut]:
         with filesystem.open_input_file(path) as opened:
             parquet = pq.ParquetFile(opened)
             schema, groups = parquet.schema_arrow, parquet.metadata.num_row_groups
+    except PermissionError:
+        raise
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(
             f"{file.uri} is not a complete Parquet file ({str(error).splitlines()[0][:120]}): "

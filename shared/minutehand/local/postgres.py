@@ -50,7 +50,7 @@ START_SECONDS = "60"
 # Below those that the system gives to connections: one of these could have the port when the server starts again.
 LOWEST_PORT, PORTS = 20_000, 12_000
 SECONDS_TO_DIE = 3
-# A warning: Postgres starts with its other addresses, if it has any.
+# Postgres logs this and starts with its other addresses.
 UNBOUND = "could not bind IPv4 address"
 
 
@@ -142,11 +142,18 @@ class _Cluster:
         started = self.pg_ctl("start", "-l", self.log, "-o", options)
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
         unbound = next((line for line in lines if UNBOUND in line), "")
-        if started.returncode == 0 and unbound:
-            self.pg_ctl("stop", "-m", "fast")
-        if started.returncode == 0 or unbound:
-            return unbound
+        if unbound and not self.listens(port):
+            self.stop()
+            return unbound.partition("LOG:")[2].strip()
+        if started.returncode == 0:
+            return ""
         return next((line for line in reversed(lines) if "FATAL" in line), started.stderr.strip())
+
+    def listens(self, port: int) -> bool:
+        """Whether the server listens on the address of the URL."""
+        server = self.running()
+        found = server.net_connections("tcp4") if server else []
+        return any(each.laddr.port == port and each.laddr.ip in (HOST, "0.0.0.0") for each in found)
 
     def last_port(self) -> int | None:
         file = self.home / "port"

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 from collections.abc import Iterator
 from datetime import date
@@ -18,6 +19,9 @@ from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.load import files
 from minutehand_pipeline.load.files import identity, lines_before, list_files, split_files
 from minutehand_pipeline.load.rows import reader
+
+# A user without rights; root may read every file.
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -155,3 +159,18 @@ def test_cell_with_a_line_break_is_reported_as_not_closed(tmp_path: Path) -> Non
 
     first, _ = rows([str(tmp_path)])
     assert first["fault"] == "a quoted cell is not closed; cells must not contain line breaks"
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+def test_file_without_read_permission_is_rejected(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("kind\na\n")
+    (found,) = list_files([str(tmp_path / name)], None)
+    (tmp_path / name).chmod(0)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(NOBODY)
+    try:
+        with pytest.raises(InputError, match="cannot be read: permission denied"):
+            split_files([found])
+    finally:
+        os.seteuid(user)

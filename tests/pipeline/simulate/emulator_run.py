@@ -18,6 +18,7 @@ from minutehand import Retry
 from minutehand.batches import close_batch, open_batch
 from minutehand.costs.dispatcher import Mode
 from minutehand.operations.controls import limit
+from minutehand.waking import alarms
 from tests.lambda_faults.cost_runs import Installation, installed
 from tests.servers import Database
 
@@ -25,7 +26,7 @@ from tests.servers import Database
 ARRIVE, INTERVAL = 100.0, {"minute": 10.0, "prompt": 60.0, "sleep": 60.0}
 JOBS, IN_BURST, CAPACITY, CHUNK, OF_KIND = 330, 90, 12, 2, 4
 RETRY = Retry(strategy="fixed", min=timedelta(seconds=5), jitter=False)
-# A check for alarms, and a limit for a run that does not end.
+# Seconds between two checks for alarms, and after which a run that does not end fails.
 STEP, PATIENCE = 0.05, 900.0
 HANDLER = """
 import time
@@ -88,6 +89,8 @@ def _warm(here: Installation) -> None:
     if here.event_bridge is not None:
         for name in here.event_bridge.names:
             here.event_bridge.delete(name)
+    # This process must forget them too, or it would not request them again.
+    alarms.alarms_of.cache_clear()
     here.stage.sql("truncate minutehand.jobs_done, minutehand.attempts")
 
 

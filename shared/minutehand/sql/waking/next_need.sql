@@ -1,9 +1,9 @@
 -- Returns the time, the earliest time at which anything needs a tick, and when offered and running jobs need
 -- one: at the first end of a lease, or soon, if some are not claimed yet.
 -- A tick is needed when a job becomes due or is due, a job expires, a schedule fires, a pause ends, or a batch or a predecessor is to be
--- checked; the time may be in the past. Paused jobs and those of groups that a dead job blocks need none, unless their claim has ended
--- and a tick is to end them. Those of a group that a breaker holds back need none before its end, or while a probe runs, before its
--- lease ends: the worker requests a tick when it has ended the probe.
+-- checked; the time may be in the past. Paused jobs and those of groups that a dead job blocks need none, except that a tick must end
+-- those whose worker died and that have no attempt left or were cancelled. Those of a group that a breaker holds back need none before
+-- its end, or while a probe runs, before its lease ends: the worker requests a tick when it has ended the probe.
 -- A floor is a lower bound of its lane's jobs: of the lanes and changes with a floor in the future, the first 100 suffice. If all their
 -- jobs are later than the last of these floors, that floor is returned, which may be too early. Of the others, which ticks read too, it
 -- reads all, unless the first 100 have a due job.
@@ -146,7 +146,7 @@ select clock.now,
                 from (select max(floor) as last from later group by source having count(*) = 100) s
                where not exists (select from stopped where queue = '')),
              (select min(minutehand.expires_at(run_at, expires)) from minutehand.jobs_live where expires is not null and attempts = 0),
-             -- Jobs whose worker has died: their last attempt has ended, or they were cancelled.
+             -- Jobs that a tick must end: their lease is over, and they have no attempt left or were cancelled.
              (select clock.now
                where least((select min(visible) from minutehand.jobs_live where attempts >= max_attempts),
                            (select min(visible) from minutehand.jobs_live where cancelling is not null)) <= clock.now),

@@ -8,6 +8,7 @@ import pytest
 from minutehand.claim import claim
 from minutehand.model.invitation import parse
 from minutehand.operations import controls, jobs
+from minutehand.queries.jobs import get
 from tests.sleep.stage import HOUR, MINUTE, NOON, SECOND, Stage
 
 
@@ -62,8 +63,11 @@ def test_job_of_a_dead_worker_is_ended_while_its_group_waits(stage: Stage, why: 
     (event,) = stage.tick()
     stage.go(NOON + 2.5 * MINUTE)
     stage.work(event)
-
     assert stage.alarms("wake")[-1] == NOON + 3 * MINUTE
+    stage.go(NOON + 3 * MINUTE)
+    stage.tick()
+
+    assert get(stage.database, lost).state in ("dead", "cancelled")
 
 
 def test_delayed_retry_of_a_dead_job_requests_an_alarm_for_its_group(stage: Stage) -> None:

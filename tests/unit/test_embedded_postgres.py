@@ -103,7 +103,6 @@ def test_port_in_use_on_one_of_several_addresses_is_replaced(start: Start) -> No
     assert second.port != first.port
 
 
-@pytest.mark.skipif(not CONNECTIONS.exists(), reason="only Linux has further loopback addresses")
 @pytest.mark.parametrize("addresses", ["127.0.0.1,127.0.0.1", "127.0.0.1,192.0.2.1"])
 def test_server_starts_without_a_further_address(start: Start, addresses: str) -> None:
     """The first list has an address twice, and the machine does not have that of the second one."""

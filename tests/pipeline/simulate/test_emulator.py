@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.errors import BuildError
-from emulator.parts import architecture
 from minutehand.costs.report import MODES
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.lake.frames import append
@@ -36,10 +34,6 @@ LATE = {"p50": 50, "p90": 90, "p99": 99}
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    try:
-        architecture()
-    except BuildError as error:
-        pytest.skip(str(error))
     found = template(tmp_path_factory.mktemp("stack"))
     add_handlers(found)
     return found

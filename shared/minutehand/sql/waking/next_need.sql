@@ -129,7 +129,8 @@ with clock as materialized (
                       and (coalesce(offered, claimed) is null or visible <= (select now from clock))
                     order by visible
                     -- A subquery hides the limit from the planner, which would sort what looks like few rows.
-                    limit (select case when exists (select from paused p where p.queue in ('', l.queue)) or exists (select from blocked b where b.queue = l.queue)
+                    limit (select case when exists (select from paused p where p.queue in ('', l.queue))
+                                         or exists (select from blocked b where b.queue = l.queue)
                                          or (select found from breaking)
                                        then 1000 else 1 end)) v
             cross join clock

@@ -25,11 +25,12 @@ QUEUES = {
 }
 OTHERS = (*others(1), *recorded(1))
 NOTICED = "pipeline-noticed"
+LONG = ("pipeline-year",)
 SAVED = ("tick", NOTICED, REPORT, DAYS)
 
 
 @click.command()
-@options((*QUEUES, *OTHERS))
+@options((*QUEUES, *OTHERS), LONG)
 @click.option("--quick", is_flag=True, help="Use a tenth of the rows or of the time, except for queues.")
 @click.option(
     "--save",

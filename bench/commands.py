@@ -1,4 +1,4 @@
-"""The time and the processor time of a command of the pipeline, with its Java and its other processes."""
+"""The time, the processor time and the memory of a command of the pipeline, with its Java and its other processes."""
 
 import subprocess
 import sys
@@ -9,16 +9,23 @@ from time import perf_counter, sleep
 
 import psutil
 
-# Seconds between two looks at the processor time of the processes.
-SAMPLED = 0.1
+# Seconds between two looks at the processor time of the processes, and how many of them there are for each look at the
+# memory, which takes longer.
+SAMPLED, LOOKS = 0.1, 10
+JAVA = "java"
 
 
 @dataclass(frozen=True)
 class Used:
-    """What a command took, in seconds."""
+    """What a command took, in seconds, and its highest memory in bytes: of all its processes, and of Java.
+
+    Memory that processes share counts once (PSS).
+    """
 
     seconds: float
     processor: float
+    memory: int = 0
+    java: int = 0
 
     def __str__(self) -> str:
         """Return both."""
@@ -29,6 +36,7 @@ def run(*arguments: str, codes: Sequence[int] = (0,)) -> Used:
     """Run a command of the pipeline. Raises RuntimeError if its exit code is another one."""
     command = [sys.executable, "-m", "minutehand_pipeline", *arguments]
     began, used = perf_counter(), dict[int, float]()
+    memory, of_java, looks = 0, 0, 0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
         process = psutil.Process(running.pid)
         # The system does not count Java's time for its parent, which does not wait for it.
@@ -37,7 +45,21 @@ def run(*arguments: str, codes: Sequence[int] = (0,)) -> Used:
                 for each in (process, *process.children(recursive=True)):
                     times = each.cpu_times()
                     used[each.pid] = times.user + times.system
+            if looks % LOOKS == 0:
+                now, java = _memory(process)
+                memory, of_java = max(memory, now), max(of_java, java)
+            looks += 1
             sleep(SAMPLED)
     if running.returncode not in codes:
         raise RuntimeError(f"{arguments[0]} failed with exit code {running.returncode}")
-    return Used(perf_counter() - began, sum(used.values()))
+    return Used(perf_counter() - began, sum(used.values()), memory, of_java)
+
+
+def _memory(process: psutil.Process) -> tuple[int, int]:
+    """Return the memory of a process and those below it, and of those that are Java."""
+    found = {True: 0, False: 0}
+    with suppress(psutil.NoSuchProcess):
+        for each in (process, *process.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                found[each.name() == JAVA] += each.memory_full_info().pss
+    return found[True] + found[False], found[True]

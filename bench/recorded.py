@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench import further, groups, prompt_load
+from bench import further, groups, pipeline_year, prompt_load
 from bench.measure import Measured
 from bench.others import alone
+from bench.server import migrated
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,13 @@ def recorded(scale: int, commit: str = "") -> dict[str, Recorded]:
             "further",
             lambda server: further.measure(server, further.SECONDS, minutes, commit),
             further.lines,
+        ),
+        "pipeline-year": Recorded(
+            "year",
+            lambda server: pipeline_year.measure(
+                migrated(server), pipeline_year.JOBS // scale, max(2, pipeline_year.DAYS // scale), commit
+            ),
+            pipeline_year.lines,
         ),
         # In a process of its own, because it changes the environment.
         "prompt-load": Recorded(

@@ -71,6 +71,37 @@ class Commands:
 
 
 @dataclass(frozen=True)
+class Step:
+    """A command on the jobs of a year: its seconds and processor seconds, and the highest memory of all its processes.
+
+    `memory` is in MB. `java` is the part that Spark used at the highest, which need not be at the same time.
+    """
+
+    seconds: float
+    processor: float
+    memory: int
+    java: int
+
+
+@dataclass(frozen=True)
+class Year:
+    """Commands of the pipeline on the finished jobs of some days and tenants, and on their attempts.
+
+    `load` is how many programs used the machine at the same time, on average of the last 15 minutes. `lake` is the size
+    of the archive in MB.
+    """
+
+    commit: str = ""
+    jobs: int = 0
+    attempts: int = 0
+    days: int = 0
+    tenants: int = 0
+    load: float = 0
+    lake: int = 0
+    steps: dict[str, Step] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Snapshots:
     """The latency of a steady load while an old snapshot is open, and without one.
 
@@ -145,6 +176,7 @@ class Results:
     ticks: Ticks = field(default_factory=Ticks)
     archives: Archives = field(default_factory=Archives)
     commands: Commands = field(default_factory=Commands)
+    year: Year = field(default_factory=Year)
     snapshots: Snapshots = field(default_factory=Snapshots)
     offers: Offers = field(default_factory=Offers)
     further: Further = field(default_factory=Further)
@@ -160,6 +192,8 @@ def load(file: Path = FILE) -> Results:
     ticks, archives = Ticks(**read.pop("ticks")), Archives(**read.pop("archives", {}))
     commands = read.pop("commands", {})
     lines = {name: Command(**line) for name, line in commands.pop("lines", {}).items()}
+    year = read.pop("year", {})
+    steps = {name: Step(**step) for name, step in year.pop("steps", {}).items()}
     snapshots = Snapshots(**read.pop("snapshots", {}))
     offers, further = Offers(**read.pop("offers", {})), Further(**read.pop("further", {}))
     waits = Waits(**read.pop("waits", {}))
@@ -168,6 +202,7 @@ def load(file: Path = FILE) -> Results:
         ticks=ticks,
         archives=archives,
         commands=Commands(**commands, lines=lines),
+        year=Year(**year, steps=steps),
         snapshots=snapshots,
         offers=offers,
         further=further,

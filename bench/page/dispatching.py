@@ -32,11 +32,11 @@ def batch_runs(results: Results, reasons: Mapping[str, str]) -> str:
     )
     head = ("", "jobs/s", "spread", "times as long", "client, µs", "server, µs", "WAL, bytes")
     missed = {ONE_BATCH.name: f"{times:.2f}"} if times > BATCH_MOST else {}
-    return _joined(
+    return joined(
         f"{case.jobs:,} jobs, {case.workers} workers, and the median of {len(case.rates[OURS])} rounds.",
         markdown(head, rows),
-        _missed(missed, f"{BATCH_MOST}", reasons),
-        _measured(case.commit),
+        explain_missed(missed, f"{BATCH_MOST}", reasons),
+        measured_commit(case.commit),
     )
 
 
@@ -47,11 +47,11 @@ def offer_runs(offers: Offers, reasons: Mapping[str, str]) -> str:
     times = {name: _sides(rounds) for name, rounds in offers.milliseconds.items()}
     rows = ((name, *(f"{ms:.1f} ms" for ms in sides)) for name, sides in times.items())
     missed = {name: f"{sides[0]:.1f} ms" for name, sides in times.items() if sides[0] > OFFER_MOST}
-    return _joined(
+    return joined(
         f"{offers.groups:,} groups with {offers.jobs:,} jobs, and an offer of up to {offers.size} of them.",
         markdown(("", *("time", "CPU of the server")[: len(next(iter(times.values())))]), rows),
-        _missed(missed, f"{OFFER_MOST:.0f} ms", reasons),
-        _measured(offers.commit),
+        explain_missed(missed, f"{OFFER_MOST:.0f} ms", reasons),
+        measured_commit(offers.commit),
     )
 
 
@@ -68,12 +68,12 @@ def further_runs(further: Further) -> str:
         )
         for most, rate in further.rates.items()
     )
-    return _joined(
+    return joined(
         f"The capacity is {further.capacity}, a job takes {further.seconds:g} s, and more jobs are due than "
         f"{further.minutes} ticks offer.",
         markdown(("an invocation runs", "jobs a minute", "possible", "ratio"), rows),
         "*Possible* are the jobs of a capacity that is never idle, or one job for each offer.",
-        _measured(further.commit),
+        measured_commit(further.commit),
     )
 
 
@@ -82,11 +82,11 @@ def wait_runs(waits: Waits) -> str:
     if not waits.waits:
         return NOTHING
     rows = ((name, *(f"{value:.2f} s" for value in values)) for name, values in waits.waits.items())
-    return _joined(
+    return joined(
         f"The capacity is {waits.capacity}. {waits.jobs:,} jobs of {waits.seconds:g} s arrived at random and used "
         f"{waits.load:.0%} of it.",
         markdown(("", "p50", "p95", "p99"), rows),
-        _measured(waits.commit),
+        measured_commit(waits.commit),
     )
 
 
@@ -96,7 +96,7 @@ def _sides(rounds: Sequence[Sequence[float | None]]) -> list[float]:
     return [median(known) for side in sides if (known := [value for value in side if value is not None])]
 
 
-def _missed(missed: Mapping[str, str], goal: str, reasons: Mapping[str, str]) -> str:
+def explain_missed(missed: Mapping[str, str], goal: str, reasons: Mapping[str, str]) -> str:
     """Return the missed goals with their reasons. Raise ReasonError if one has none."""
     if unexplained := missed.keys() - reasons.keys():
         raise ReasonError(f"reasons.toml must explain {min(unexplained)!r}, which misses its target")
@@ -106,9 +106,11 @@ def _missed(missed: Mapping[str, str], goal: str, reasons: Mapping[str, str]) ->
     )
 
 
-def _measured(commit: str) -> str:
+def measured_commit(commit: str) -> str:
+    """Return the sentence on the measured commit."""
     return f"The measured commit is of {commit}."
 
 
-def _joined(*parts: str) -> str:
+def joined(*parts: str) -> str:
+    """Join the parts of a section that are not empty."""
     return "\n\n".join(part for part in parts if part)

@@ -19,6 +19,7 @@ from bench.page.tables import (
 )
 from bench.page.targets import to_explain
 from bench.page.titles import TITLES
+from bench.page.year import year_runs
 from bench.queues.cases import CASES
 from bench.queues.systems import OURS
 from bench.results import Results
@@ -47,6 +48,7 @@ def page(results: Results) -> str:
         "ticks-measured": lambda: results.ticks.commit,
         "archives": lambda: archive_runs(results),
         "commands": lambda: command_runs(results, _reasons()["commands"]),
+        "year": lambda: year_runs(results.year, _reasons()["year"]),
         "one-batch": lambda: batch_runs(results, _reasons()["dispatching"]),
         "groups": lambda: offer_runs(results.offers, _reasons()["dispatching"]),
         "further-jobs": lambda: further_runs(results.further),

@@ -72,11 +72,13 @@ class Names(click.ParamType[tuple[str, ...]]):
 Command = Callable[..., None]
 
 
-def options(cases: Sequence[str]) -> Callable[[Command], Command]:
-    """Add the options that all measurements of queues have."""
+def options(cases: Sequence[str], long: Sequence[str] = ()) -> Callable[[Command], Command]:
+    """Add the options that all measurements of queues have. Cases that take long run only if they are named."""
     count = click.IntRange(min=1)
+    usual = ",".join(name for name in cases if name not in long)
+    also = f"Also {', '.join(long)}, which takes hours." if long else None
     added = [
-        click.option("--cases", type=Names(cases), default=",".join(cases), show_default=True),
+        click.option("--cases", type=Names(cases), default=usual, show_default=True, help=also),
         click.option(
             "--rounds", type=count, default=3, show_default=True, help="Runs of each case and system."
         ),

@@ -10,7 +10,18 @@ from bench import results
 from bench.machine import machine, versions
 from bench.queues.clients.program import Load
 from bench.queues.runs import Run
-from bench.results import Archives, Command, Commands, Further, Measurement, Offers, Snapshots, Ticks, Waits
+from bench.results import (
+    Archives,
+    Command,
+    Commands,
+    Further,
+    Measurement,
+    Offers,
+    Snapshots,
+    Ticks,
+    Waits,
+    Year,
+)
 from bench.tick import Cost
 
 COSTS = ("client", "server", "wal")
@@ -58,7 +69,7 @@ def publish_snapshots(measured: Snapshots) -> None:
     results.save(replace(results.load(), snapshots=measured))
 
 
-def publish_record(field: str, record: Offers | Further | Waits, file: Path = results.FILE) -> None:
+def publish_record(field: str, record: Offers | Further | Waits | Year, file: Path = results.FILE) -> None:
     """Replace the result in a field of the results."""
     changed: dict[str, Any] = {field: record}
     results.save(replace(results.load(file), **changed), file)

@@ -1,0 +1,47 @@
+"""The section about the jobs of a year: what each command of the pipeline took, and its memory."""
+
+from collections.abc import Mapping
+
+from bench.page.commands import ALONE
+from bench.page.dispatching import NOTHING, explain_missed, joined, measured_commit
+from bench.page.tables import markdown
+from bench.page.targets import MEMORY_MOST
+from bench.results import Year
+
+HEAD = ("", "time", "processor time", "memory", "of it Java")
+
+
+def year_runs(year: Year, reasons: Mapping[str, str]) -> str:
+    """Return the table of the commands, and how they were measured.
+
+    Raise ReasonError if a command needs more memory than the target without a reason.
+    """
+    if not year.steps:
+        return NOTHING
+    rows = (
+        (
+            name,
+            f"{step.seconds:,.0f} s",
+            f"{step.processor:,.0f} s",
+            f"{step.memory:,} MB",
+            f"{step.java:,} MB",
+        )
+        for name, step in year.steps.items()
+    )
+    missed = {name: f"{step.memory:,} MB" for name, step in year.steps.items() if step.memory > MEMORY_MOST}
+    return joined(
+        f"{year.jobs:,} finished jobs and {year.attempts:,} attempts of {year.days} days and {year.tenants:,} tenants. "
+        f"The lake has {year.lake:,} MB.",
+        markdown(HEAD, rows),
+        explain_missed(missed, f"{MEMORY_MOST:,} MB", reasons),
+        f"{_load(year)} {measured_commit(year.commit)}",
+    )
+
+
+def _load(year: Year) -> str:
+    others = (
+        "so the times are longer than on an idle machine"
+        if year.load > ALONE
+        else "mostly from these commands"
+    )
+    return f"The load of the machine at the end was {year.load:.1f}, {others}."

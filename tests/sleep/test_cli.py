@@ -1,5 +1,6 @@
-"""`minutehand tick --wake` wakes the dispatcher for jobs that SQL has enqueued."""
+"""`minutehand tick --wake` wakes the dispatcher for jobs that SQL has enqueued; other commands do it themselves."""
 
+import psycopg
 import pytest
 from click.testing import CliRunner, Result
 
@@ -39,3 +40,16 @@ def test_wake_in_the_mode_minute_is_rejected(url_with_clock: str, monkeypatch: p
 
     assert result.exit_code == 2
     assert "--wake requires MINUTEHAND_MODE=prompt or sleep" in result.stderr
+
+
+def test_enqueue_requests_its_tick_without_a_warning(
+    url_with_clock: str, event_bridge: EventBridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with psycopg.connect(url_with_clock) as connection:
+        connection.execute("update minutehand.dispatcher set mode = 'sleep'")
+    monkeypatch.setenv("DATABASE_URL", url_with_clock)
+
+    result = CliRunner().invoke(cli, ["enqueue", "echo"], prog_name="minutehand")
+
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert len(event_bridge.minutes) == 1

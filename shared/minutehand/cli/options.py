@@ -11,6 +11,7 @@ import click
 
 from minutehand.cli.kinds import complete_kinds
 from minutehand.cli.once import filter_option
+from minutehand.cli.sleeping import warn_of_sleep
 from minutehand.database import Database
 from minutehand.database.tenants import TenantDatabase, is_tenant
 from minutehand.errors import ConfigurationError
@@ -165,7 +166,8 @@ def debugging() -> bool:
 def open_database(*, checked: bool = True) -> Iterator[Database]:
     """Open the database, as the tenant of `--tenant` if given.
 
-    Unless `checked` is false, raise SchemaError if its schema is not that of this version.
+    Unless `checked` is false, raise SchemaError if its schema is not that of this version. After a change, warn if the
+    dispatcher of mode sleep does not notice it.
     """
     database = Database(given_url() or local_run_url() or named_url)
     try:
@@ -173,5 +175,6 @@ def open_database(*, checked: bool = True) -> Iterator[Database]:
             check_schema(database)
         tenant: str | None = click.get_current_context().meta.get(TENANT)
         yield TenantDatabase(database, tenant) if tenant else database
+        warn_of_sleep(database)
     finally:
         database.close()

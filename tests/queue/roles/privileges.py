@@ -60,7 +60,7 @@ READER = """
     list_installed_limits list_jobs list_newer_jobs list_queues list_retention list_schedules list_shares list_unclaimed
     lock_installation max_result may_change migration_files migration_known migration_status near_batches near_ids
     newest_depths next_need outdated_payloads outdated_schedules paused_due search_dead search_jobs stats
-    system_budgets system_state system_versions today top_failing top_jobs top_queues top_state
+    stored_mode system_budgets system_state system_versions today top_failing top_jobs top_queues top_state
     limit_time unfinished_of_batch usage why_actor why_awaited why_clock why_controls why_dispatcher why_earliest
     why_failing why_group why_latest why_limited_line why_limited_next why_line why_pace why_served
 """
@@ -83,6 +83,7 @@ MAY: dict[str, tuple[str, ...]] = {
             "depths",
             "system_budgets",
             "system_state",
+            "stored_mode",
         ],
         ("worker", "operator"),
     ),

@@ -222,7 +222,7 @@ class Stock:
             "get_listed": {"ids": self.due + self.dead},
             **of_the_console(window),
             **of_batches(self.batch),
-            **{name: {} for name in ("has_checks", "may_change")},
+            **{name: {} for name in ("has_checks", "may_change", "stored_mode")},
             "why_awaited": {"id": self.due[0]},
             **{f"check_{what}": {"limit": 100} for what in ("batches", "predecessors")},
             "supersede": claim | ATTEMPT | {"reason": None},

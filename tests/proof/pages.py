@@ -166,6 +166,7 @@ PAGES = {
     "limit_time": 0,
     "why_actor": 20,
     "may_change": 20,
+    "stored_mode": 5,
     "why_clock": 0,
     "why_controls": 30,
     "why_group": 80,

@@ -6,8 +6,10 @@ import webbrowser
 from pathlib import Path
 from urllib.parse import urlparse
 
+import psycopg
 import pytest
 
+from minutehand.cli.sleeping import CONSOLE, WARNING
 from minutehand.local import console
 from minutehand.local.errors import PortForbiddenError
 from minutehand.local.home import listen
@@ -35,6 +37,20 @@ def test_port_in_use_is_refused(execute, direct_database):
 
     assert ended.returncode == 5
     assert f"port {port} is in use; choose another with --port".encode() in ended.stderr
+
+
+def test_console_warns_that_its_changes_request_no_tick(execute, direct_database):
+    with psycopg.connect(direct_database.url) as connection:
+        connection.execute("update minutehand.dispatcher set mode = 'sleep'")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        allowed = execute("console", "--port", port, url=direct_database.url)
+        read_only = execute("console", "--port", port, "--read-only", url=direct_database.url)
+
+    assert WARNING.format(subject=CONSOLE).encode() in allowed.stderr
+    assert b"mode sleep" not in read_only.stderr
 
 
 @pytest.mark.skipif(not LOW.exists() or int(LOW.read_text()) <= 80, reason="every user may listen on port 80")

@@ -102,6 +102,8 @@ def load(
 
 
 def _run(config: "LoadConfig") -> "LoadResult":
+    from minutehand import wake
+    from minutehand.cli.sleeping import warn_of_sleep
     from minutehand.database import Database
     from minutehand.schema.migrate import check_schema
     from minutehand.settings import database_url
@@ -115,7 +117,12 @@ def _run(config: "LoadConfig") -> "LoadResult":
         check_schema(database)
     files = find_files(config)
     with _progress() as on_start:
-        return load_files(build_session("minutehand load"), config, on_start, files)
+        result = load_files(build_session("minutehand load"), config, on_start, files)
+    if result.fresh and not config.dry_run:
+        with closing(Database(database_url)) as database:
+            wake(connection=database)
+            warn_of_sleep(database)
+    return result
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import click
 
 from minutehand.cli.kinds import complete_kinds
 from minutehand.cli.once import filter_option
-from minutehand.cli.sleeping import warn_of_sleep
+from minutehand.cli.sleeping import forget_changes, warn_of_sleep
 from minutehand.database import Database
 from minutehand.database.tenants import TenantDatabase, is_tenant
 from minutehand.errors import ConfigurationError
@@ -170,11 +170,12 @@ def open_database(*, checked: bool = True) -> Iterator[Database]:
     dispatcher of mode sleep does not notice it.
     """
     database = Database(given_url() or local_run_url() or named_url)
+    forget_changes()
     try:
         if checked:
             check_schema(database)
         tenant: str | None = click.get_current_context().meta.get(TENANT)
         yield TenantDatabase(database, tenant) if tenant else database
-        warn_of_sleep(database)
     finally:
+        warn_of_sleep(database)
         database.close()

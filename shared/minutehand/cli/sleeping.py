@@ -8,50 +8,40 @@ from minutehand.cli.output import print_message
 from minutehand.database import Database
 from minutehand.errors import DatabaseError
 from minutehand.settings import sleeps
+from minutehand.waking import unrequested
 
-# The commands after which jobs may start. With the mode set, they request a tick.
-NEED_TICK = frozenset(
-    (
-        "batches close",
-        "batches retry",
-        "enqueue",
-        "limit",
-        "promote",
-        "replay",
-        "reschedule",
-        "resume",
-        "retry",
-        "schedules install",
-        "schedules put",
-        "schedules resume",
-        "schedules run",
-        "unblock",
-        "unlimit",
-    )
-)
 WARNING = (
-    "Warning: the dispatcher of this database runs in mode sleep, and this command requested no tick, because "
-    "MINUTEHAND_MODE is not sleep here. Jobs start at the next tick, which may be hours away. To request one, set "
-    "MINUTEHAND_MODE=sleep, MINUTEHAND_ALARM_GROUP, MINUTEHAND_ALARM_TARGET and MINUTEHAND_ALARM_ROLE, and run: "
+    "warning: the dispatcher of this database runs in mode sleep, and {subject} no tick, because MINUTEHAND_MODE is "
+    "not sleep here. Due jobs may wait for hours. To request a tick, set MINUTEHAND_MODE=sleep, "
+    "MINUTEHAND_ALARM_GROUP, MINUTEHAND_ALARM_TARGET and MINUTEHAND_ALARM_ROLE to the values of the stack, and run: "
     "minutehand tick --wake"
 )
+COMMAND, CONSOLE = "this command requested", "changes in this console request"
+
+
+def forget_changes() -> None:
+    """Forget what this process changed before the command."""
+    unrequested.take()
 
 
 def warn_of_sleep(database: Database) -> None:
-    """Warn at the end of a command that needs a tick, unless this process requests one or the mode is another."""
-    context = click.get_current_context()
-    if _name(context) not in NEED_TICK or context.params.get("dry_run") or sleeps():
-        return
-    # A role that only enqueues may not read the mode.
-    with suppress(DatabaseError):
-        if database.run("stored_mode") == [{"mode": "sleep"}]:
-            context.call_on_close(lambda: print_message(WARNING))
+    """Warn at the end of the command if it made jobs due or scheduled some, and the dispatcher sleeps.
+
+    Costs one statement if it did. Never raises.
+    """
+    if unrequested.take() and _dispatcher_sleeps(database):
+        click.get_current_context().call_on_close(lambda: print_message(WARNING.format(subject=COMMAND)))
 
 
-def _name(context: click.Context) -> str:
-    """Return the words of a command without the program's name, which may be several words, as in `python -m`."""
-    words: list[str] = []
-    while context.parent is not None:
-        words.insert(0, context.info_name or "")
-        context = context.parent
-    return " ".join(words)
+def warn_of_sleep_ahead(database: Database) -> None:
+    """Warn before the console serves requests, whose changes come later."""
+    if _dispatcher_sleeps(database):
+        print_message(WARNING.format(subject=CONSOLE))
+
+
+def _dispatcher_sleeps(database: Database) -> bool:
+    """Return whether the dispatcher sleeps and this process requests no tick; False if the login may not know."""
+    if not sleeps():
+        with suppress(DatabaseError):
+            return database.run("stored_mode") == [{"mode": "sleep"}]
+    return False

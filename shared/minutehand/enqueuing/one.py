@@ -11,6 +11,7 @@ from minutehand.events.publish import has_listeners, publish
 from minutehand.model.enqueued import Enqueued
 from minutehand.model.keyed import is_plain
 from minutehand.model.new_job import NewJob
+from minutehand.waking import unrequested
 
 
 async def enqueue_one(executor: Executor, given: NewJob) -> Enqueued:
@@ -27,7 +28,9 @@ async def _write(executor: Executor, parameters: dict[str, Any]) -> Enqueued:
     name = "enqueue_plain" if is_plain(parameters) else "enqueue"
     if waking.is_off():
         (record,) = await executor.run(name, **parameters)
-        return Enqueued(**record)
+        result = Enqueued(**record)
+        unrequested.note_jobs([result])
+        return result
     async with waking.transaction(executor):
         (record,) = await executor.run(name, **parameters)
         result = Enqueued(**record)

@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from minutehand.database import Executor, Record
 from minutehand.model.enqueued import Enqueued
 from minutehand.settings.table import MODE
+from minutehand.waking import unrequested
 from minutehand.waking.mode import Wake
 
 # Those that a rolled back transaction left behind are dropped, the oldest first.
@@ -37,6 +38,7 @@ async def wake(executor: Executor, jobs: Iterable[Enqueued]) -> None:
     """
     mode = _mode()
     if mode is None:
+        unrequested.note_jobs(jobs)
         return
     open_wake = _open.get(executor.session)
     batch = open_wake if isinstance(open_wake, mode) else mode()
@@ -53,6 +55,7 @@ async def wake_committed(executor: Executor, jobs: Sequence[Enqueued]) -> None:
     """Wake the workers of jobs that are committed; without jobs, of those that may be due."""
     mode = _mode()
     if mode is None:
+        unrequested.note()
         return
     batch = mode()
     if not jobs:
@@ -65,9 +68,11 @@ async def wake_committed(executor: Executor, jobs: Sequence[Enqueued]) -> None:
 async def wake_ended(executor: Executor, ended: Iterable[Record]) -> None:
     """Wake for what ends of jobs may have made due, in their transaction: callbacks of batches, and successors."""
     mode, records = _mode(), list(ended)
-    if mode is None:
-        return
     batches = {record["batch"] for record in records if record.get("batch") is not None}
+    if mode is None:
+        if batches or any(record.get("awaited") for record in records):
+            unrequested.note()
+        return
     if batches:
         callbacks = await executor.run("callbacks_of", batches=list(batches))
         await wake(executor, [Enqueued(record["id"], "created", record["visible"]) for record in callbacks])

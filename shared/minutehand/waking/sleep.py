@@ -17,6 +17,7 @@ from minutehand.database import Database, Executor, sync_or_async
 from minutehand.model.enqueued import Enqueued
 from minutehand.model.failure import message_of
 from minutehand.settings import sleeps
+from minutehand.waking import unrequested
 from minutehand.waking.alarms import alarms
 from minutehand.waking.mode import Wake
 
@@ -59,8 +60,10 @@ async def request(executor: Executor, times: Iterable[datetime | None]) -> None:
 
     A time in the past means now; None needs no alarm.
     """
-    needed = _times(*times) if sleeps() and not _trial.get() else []
-    if needed:
+    needed = _times(*times) if not _trial.get() else []
+    if needed and not sleeps():
+        unrequested.note()
+    elif needed:
         now = (await executor.run("clock"))[0]["now"]
         await executor.block(lambda: alarms().request(needed, now))
 
@@ -70,9 +73,11 @@ async def request_for_jobs(executor: Executor, ids: Sequence[UUID], *, retried: 
 
     A retry may unblock groups; then the alarm is for now.
     """
-    if sleeps():
-        (record,) = await executor.run("first_visible", ids=list(ids), retried=retried)
-        await request(executor, [record["visible"]])
+    if not sleeps():
+        unrequested.note()
+        return
+    (record,) = await executor.run("first_visible", ids=list(ids), retried=retried)
+    await request(executor, [record["visible"]])
 
 
 @contextmanager

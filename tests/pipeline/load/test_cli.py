@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from minutehand.cli.exits import run_to_exit_code
+from minutehand.cli.sleeping import COMMAND, WARNING
 from minutehand.database import connect
 from minutehand_pipeline.cli import pipeline
 from tests.servers import Database
@@ -50,6 +51,26 @@ def test_load_command_prints_counts_and_exits_with_1(direct_database: Database, 
     assert "load l was already entered at" in again.stderr and ": 1 created" in again.stderr
     with connect(direct_database.url) as connection:
         assert connection.execute("select kind from minutehand.jobs").fetchall() == [("b",)]
+
+
+def test_load_warns_that_a_sleeping_dispatcher_is_not_woken(
+    direct_database: Database, tmp_path: Path
+) -> None:
+    (tmp_path / "jobs.csv").write_text("kind\na\n")
+    with connect(direct_database.url) as connection:
+        connection.execute("update minutehand.dispatcher set mode = 'sleep'")
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "minutehand_pipeline", "load", "jobs.csv"],
+        cwd=tmp_path,
+        timeout=300,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"DATABASE_URL": direct_database.url},
+    )
+
+    assert ended.returncode == 0
+    assert ended.stderr.endswith(WARNING.format(subject=COMMAND) + "\n")
 
 
 @pytest.mark.parametrize(

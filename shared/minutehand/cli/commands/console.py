@@ -16,6 +16,7 @@ from minutehand.cli.options import (
     tenant_option,
 )
 from minutehand.cli.output import print_message
+from minutehand.cli.sleeping import warn_of_sleep_ahead
 from minutehand.local.console import open_browser, serve_console, wait_for_end
 from minutehand.queries.access import may_change
 from minutehand.settings.table import DATABASE_URL
@@ -49,6 +50,8 @@ def console(port: int, opens: bool, read_only: bool) -> None:
     # An error of the database is reported here, and not by the page.
     with open_database() as database:
         read_only = read_only or not may_change(database)
+        if not read_only:
+            warn_of_sleep_ahead(database)
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())

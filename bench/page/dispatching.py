@@ -61,7 +61,7 @@ def further_runs(further: Further) -> str:
         return NOTHING
     rows = (
         (
-            "only the jobs it was invited for" if most == "1" else f"up to {most} jobs",
+            "only the jobs it was invoked for" if most == "1" else f"up to {most} jobs",
             f"{rate:.1f}",
             f"{further.possible(most):.0f}",
             f"{rate / further.possible(most):.2f}",

@@ -33,7 +33,7 @@ def case_table(results: Results, name: str) -> str:
         )
         for system in order
     )
-    return markdown(("", "jobs/s", "spread", "of the limit", "minutehand / this"), rows)
+    return markdown(("", "jobs/s", "spread", "of bare psycopg", "minutehand / this"), rows)
 
 
 def cost_table(results: Results, name: str) -> str:

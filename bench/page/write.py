@@ -17,12 +17,12 @@ from bench.page.tables import (
     target_table,
     tick_table,
 )
-from bench.page.targets import to_explain
+from bench.page.targets import ARCHIVE_MOST, to_explain
 from bench.page.titles import TITLES
 from bench.page.year import year_runs
 from bench.queues.cases import CASES
 from bench.queues.systems import OURS
-from bench.results import Results
+from bench.results import Archives, Results
 from bench.statistics import ratio
 
 HERE = Path(__file__).parent
@@ -80,8 +80,8 @@ def summary(results: Results) -> str:
     """Return the line of the README."""
     one, batch = (_ratio(results, case, "bare") for case in ("one", "batch"))
     return (
-        f"{START}, workers reach {one:.0%} of what two bare SQL statements per job reach in psycopg; "
-        f"in batches of 100, they reach {batch:.0%}. {LINK} compares other queues, including the faster ones."
+        f"{START}, four workers are {one:.0%} as fast as a loop of two bare statements in psycopg; "
+        f"in batches of 100, they are {batch:.0%} as fast. {LINK} compares other queues, including the faster ones."
     )
 
 
@@ -101,9 +101,25 @@ def archive_runs(results: Results) -> str:
         return "No results are published yet: so far, other programs used the machine too, and determined the p99."
     rounds = max(map(len, archives.rates.values()))
     return (
-        f"{archive_table(results)}\n\nThe day has {archives.rows:,} jobs. The ratio is the median of {rounds} rounds, "
+        f"{archive_table(results)}\n\n{_disturbing(archives)}"
+        f"The day has {archives.rows:,} jobs. The ratio is the median of {rounds} rounds, "
         f"with the lowest and the highest. The measured commit is of {archives.commit}."
     )
+
+
+def _disturbing(archives: Archives) -> str:
+    """Return which rows miss the target of the p99."""
+    missed = [
+        name
+        for name in archives.rates
+        if any(
+            median(during / before for during, before in pairs[name]) > ARCHIVE_MOST
+            for pairs in (archives.offers, archives.claims)
+        )
+    ]
+    if len(missed) == len(archives.rates):
+        return "Every row misses the target. "
+    return f"These rows miss the target: {', '.join(missed)}. " if missed else ""
 
 
 def _reasons() -> dict[str, dict[str, str]]:

@@ -78,7 +78,7 @@ def test_further_jobs_are_compared_with_the_possible_ones() -> None:
     shown = further_runs(Further("now", capacity=5, seconds=3, minutes=2, rates={"100": 95.0, "1": 5.0}))
 
     assert "| up to 100 jobs | 95.0 | 100 | 0.95 |" in shown
-    assert "| only the jobs it was invited for | 5.0 | 5 | 1.00 |" in shown
+    assert "| only the jobs it was invoked for | 5.0 | 5 | 1.00 |" in shown
 
 
 def test_waits_are_shown_next_to_the_theory() -> None:

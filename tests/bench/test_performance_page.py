@@ -72,7 +72,15 @@ def test_archives_are_shown_with_the_range_of_their_ratios() -> None:
     shown = archive_runs(Results(archives=Archives("now", 1000, {"adaptive": [5.0, 4.0, 6.0]}, p99s, p99s)))
 
     assert "| adaptive | 5 | 12.0 ms | 10.0 ms | 1.20 (1.00 to 3.00) | 12.0 ms" in shown
-    assert "The day has 1,000 jobs. The ratio is the median of 3 rounds" in shown
+    assert "\n\nThe day has 1,000 jobs. The ratio is the median of 3 rounds" in shown
+
+
+def test_archives_that_miss_the_target_are_named() -> None:
+    claims = {"1": [[11.0, 10.0]], "2": [[11.0, 10.0]]}
+    offers = {"1": [[12.0, 10.0]], "2": [[13.0, 10.0]]}
+    shown = archive_runs(Results(archives=Archives("now", 1000, {"1": [5.0], "2": [6.0]}, offers, claims)))
+
+    assert "These rows miss the target: 2. The day has" in shown
 
 
 def test_commands_are_shown_with_their_targets() -> None:

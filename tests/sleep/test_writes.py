@@ -155,6 +155,16 @@ def test_reschedule_requests_the_alarm_of_the_new_time(database: Database, event
     assert timedelta() <= event_bridge.minutes[1] - due - HOUR <= HOUR + timedelta(minutes=1)
 
 
+def test_pause_requests_the_alarm_of_its_end(database: Database, event_bridge: EventBridge) -> None:
+    ends = now(database) + HOUR
+    controls.pause(database, queue="mail")
+    assert event_bridge.minutes == []
+
+    controls.pause(database, queue="mail", until=ends)
+
+    assert event_bridge.minutes == [minute_of(ends, ends - HOUR)]
+
+
 def test_schedule_requests_the_alarm_of_its_next_occurrence(
     database: Database, event_bridge: EventBridge
 ) -> None:

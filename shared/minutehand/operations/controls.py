@@ -37,7 +37,8 @@ async def pause(
     offer of these jobs can be claimed.
     """
     scope = check_scope(queue, kind, key, group, tenant, everything=everything)
-    values = {**scope, "until": check_time(until, "until"), "reason": reason}
+    ends = check_time(until, "until")
+    values = {**scope, "until": ends, "reason": reason}
 
     async def change() -> Record:
         async with executor.transaction():
@@ -45,6 +46,8 @@ async def pause(
             (record,) = await executor.run("set_pause", **values)
             recalled = len(await executor.run("recall_offers", **scope))
             await audit.record(executor, "pause", actor, **values, recalled=recalled)
+            # If it replaces a pause without an end, or with a later one, no tick knows of its end.
+            await request(executor, [ends])
         return record
 
     control = Control(**await executor.retry_on_conflict(change))

@@ -8,7 +8,7 @@ from minutehand.cli.output import print_message
 from minutehand.database import Database
 from minutehand.errors import DatabaseError
 from minutehand.settings import sleeps
-from minutehand.waking import unrequested
+from minutehand.waking.unrequested import unrequested
 
 WARNING = (
     "warning: the dispatcher of this database runs in mode sleep, and {subject} no tick, because MINUTEHAND_MODE is "

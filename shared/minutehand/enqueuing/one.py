@@ -11,7 +11,7 @@ from minutehand.events.publish import has_listeners, publish
 from minutehand.model.enqueued import Enqueued
 from minutehand.model.keyed import is_plain
 from minutehand.model.new_job import NewJob
-from minutehand.waking import unrequested
+from minutehand.waking.unrequested import unrequested
 
 
 async def enqueue_one(executor: Executor, given: NewJob) -> Enqueued:
@@ -29,7 +29,7 @@ async def _write(executor: Executor, parameters: dict[str, Any]) -> Enqueued:
     if waking.is_off():
         (record,) = await executor.run(name, **parameters)
         result = Enqueued(**record)
-        unrequested.note_jobs([result])
+        unrequested.needed |= result.outcome != "ignored"
         return result
     async with waking.transaction(executor):
         (record,) = await executor.run(name, **parameters)

@@ -13,8 +13,8 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from minutehand.database import Executor, Record
 from minutehand.model.enqueued import Enqueued
 from minutehand.settings.table import MODE
-from minutehand.waking import unrequested
 from minutehand.waking.mode import Wake
+from minutehand.waking.unrequested import unrequested
 
 # Those that a rolled back transaction left behind are dropped, the oldest first.
 MOST_OPEN = 1000
@@ -55,7 +55,7 @@ async def wake_committed(executor: Executor, jobs: Sequence[Enqueued]) -> None:
     """Wake the workers of jobs that are committed; without jobs, of those that may be due."""
     mode = _mode()
     if mode is None:
-        unrequested.note()
+        unrequested.needed = True
         return
     batch = mode()
     if not jobs:
@@ -71,7 +71,7 @@ async def wake_ended(executor: Executor, ended: Iterable[Record]) -> None:
     batches = {record["batch"] for record in records if record.get("batch") is not None}
     if mode is None:
         if batches or any(record.get("awaited") for record in records):
-            unrequested.note()
+            unrequested.needed = True
         return
     if batches:
         callbacks = await executor.run("callbacks_of", batches=list(batches))

@@ -17,9 +17,9 @@ from minutehand.database import Database, Executor, sync_or_async
 from minutehand.model.enqueued import Enqueued
 from minutehand.model.failure import message_of
 from minutehand.settings import sleeps
-from minutehand.waking import unrequested
 from minutehand.waking.alarms import alarms
 from minutehand.waking.mode import Wake
+from minutehand.waking.unrequested import unrequested
 
 # A time in the past means now.
 NOW = datetime.min.replace(tzinfo=UTC)
@@ -62,7 +62,7 @@ async def request(executor: Executor, times: Iterable[datetime | None]) -> None:
     """
     needed = _times(*times) if not _trial.get() else []
     if needed and not sleeps():
-        unrequested.note()
+        unrequested.needed = True
     elif needed:
         now = (await executor.run("clock"))[0]["now"]
         await executor.block(lambda: alarms().request(needed, now))
@@ -74,7 +74,7 @@ async def request_for_jobs(executor: Executor, ids: Sequence[UUID], *, retried: 
     A retry may unblock groups; then the alarm is for now.
     """
     if not sleeps():
-        unrequested.note()
+        unrequested.needed = True
         return
     (record,) = await executor.run("first_visible", ids=list(ids), retried=retried)
     await request(executor, [record["visible"]])

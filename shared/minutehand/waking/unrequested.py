@@ -8,28 +8,22 @@ from collections.abc import Iterable
 from minutehand.model.enqueued import Enqueued
 
 
-class _Unrequested:
-    """One for the process, because a command has one database, also in its threads."""
+class Unrequested:
+    """`needed` is set by each write that needed a tick. An attribute, because an enqueue should not pay for a call."""
 
     def __init__(self) -> None:
-        self.found = False
+        """Begin without writes."""
+        self.needed = False
+
+    def note_jobs(self, jobs: Iterable[Enqueued]) -> None:
+        """Note that jobs were written, unless all of them changed nothing."""
+        self.needed |= any(job.outcome != "ignored" for job in jobs)
+
+    def take(self) -> bool:
+        """Return whether a tick was needed, and forget it."""
+        needed, self.needed = self.needed, False
+        return needed
 
 
-_unrequested = _Unrequested()
-
-
-def note() -> None:
-    """Note that a tick was needed."""
-    _unrequested.found = True
-
-
-def note_jobs(jobs: Iterable[Enqueued]) -> None:
-    """Note that jobs were written, unless all of them changed nothing."""
-    if any(job.outcome != "ignored" for job in jobs):
-        note()
-
-
-def take() -> bool:
-    """Return whether a tick was needed, and forget it."""
-    found, _unrequested.found = _unrequested.found, False
-    return found
+# One for the process, because a command has one database, also in its threads.
+unrequested = Unrequested()

@@ -15,6 +15,8 @@ from bench.queues.plan import SCREEN
 from bench.results import Step, Year
 
 JOBS, DAYS, TENANTS = 50_000_000, 365, 1_000
+# Attempts are kept for a shorter time than jobs.
+ATTEMPT_DAYS = 28
 # Long ago, so that all days are over.
 FIRST = date(2025, 1, 1)
 # Sessions that write the jobs.
@@ -60,7 +62,7 @@ def measure(url: str, jobs: int, days: int, commit: str = "") -> Year:
 
 
 def fill(url: str, jobs: int, days: int) -> None:
-    """Write this number of finished jobs and their attempts, evenly over the days."""
+    """Write this number of finished jobs, evenly over the days, and the attempts of the last four weeks."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("select minutehand.make_days(%s, %s)", [days + 1, FIRST - timedelta(days=1)])
 
@@ -68,7 +70,7 @@ def fill(url: str, jobs: int, days: int) -> None:
         since = datetime(FIRST.year, FIRST.month, FIRST.day, tzinfo=UTC) + timedelta(days=day)
         values = {"day": f"{day}/", "since": since, "jobs": jobs // days, "tenants": TENANTS}
         with psycopg.connect(url, autocommit=True) as connection:
-            for statement in FILL:
+            for statement in FILL if day >= days - ATTEMPT_DAYS else FILL[:1]:
                 connection.execute(statement, values)
 
     with ThreadPoolExecutor(WRITERS) as writers:

@@ -11,14 +11,12 @@ from minutehand.schema.migrate import check_schema
 from minutehand_pipeline.archive.ledger import reconcile
 from minutehand_pipeline.archive.lock import archive_lock
 from minutehand_pipeline.errors import InputError, LakeError
-from minutehand_pipeline.lake import Lake
+from minutehand_pipeline.lake import DAYS_AT_ONCE, Lake
 from minutehand_pipeline.queue.location import url_getter
 from minutehand_pipeline.schemas import HOMES
 
 # Files of at least this size are not merged.
 SMALL = 128 << 20  # bytes
-# Days of one commit. A run that is killed continues after the last commit.
-DAYS_AT_ONCE = 31
 
 
 @dataclass(frozen=True, kw_only=True)

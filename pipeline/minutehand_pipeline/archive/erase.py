@@ -16,7 +16,7 @@ from minutehand_pipeline.archive.ledger import fence
 from minutehand_pipeline.archive.lock import archive_lock
 from minutehand_pipeline.archive.private import PRIVATE, SUBJECT, Subjects
 from minutehand_pipeline.errors import InputError, LakeError
-from minutehand_pipeline.lake import Lake
+from minutehand_pipeline.lake import DAYS_AT_ONCE, Lake
 from minutehand_pipeline.lake.readers import count_readers
 from minutehand_pipeline.lake.summaries import delete_outdated
 from minutehand_pipeline.queue.location import url_getter
@@ -124,7 +124,11 @@ def _record(database: Database, config: EraseConfig, subjects: Subjects) -> None
 
 def _erase(lake: Lake, name: str, subjects: Subjects) -> int:
     table = lake.table(HOMES[name])
-    return sum(table.erase(PRIVATE[name], where) for where in _conditions(name, subjects))
+    days = sorted({file.day for file in table.files()})
+    groups = [days[first : first + DAYS_AT_ONCE] for first in range(0, len(days), DAYS_AT_ONCE)]
+    return sum(
+        table.erase(PRIVATE[name], where, group) for where in _conditions(name, subjects) for group in groups
+    )
 
 
 def _count(lake: Lake, subjects: Subjects) -> dict[str, int]:

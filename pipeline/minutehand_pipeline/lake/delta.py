@@ -16,6 +16,9 @@ from minutehand_pipeline.errors import BusyError, LakeError
 from minutehand_pipeline.schemas import Home
 
 PARTITION = "day"
+# Days of one commit of a compaction or an erasure. Their files are written at the same time, so memory grows with them.
+# A run that is killed continues after the last commit.
+DAYS_AT_ONCE = 31
 
 # Delta's type names for the Spark types of the published schemas.
 TYPES = {

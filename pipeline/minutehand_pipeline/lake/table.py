@@ -191,13 +191,14 @@ class Table:
             for rows in self._rows([*wanted, *where])
         )
 
-    def erase(self, columns: Iterable[str], where: Mapping[str, Collection[str]]) -> int:
-        """Set columns to null in the rows where a column has one of its values; return how many rows changed.
+    def erase(
+        self, columns: Iterable[str], where: Mapping[str, Collection[str]], days: Iterable[date]
+    ) -> int:
+        """Set columns to null in rows of these days where a column has one of its values; return how many changed.
 
-        The old files remain until `vacuum`.
+        The old files remain until `vacuum`. The memory grows with the days, whose files are written at the same time.
         """
-        if not self.exists:
-            return 0
+        within = ", ".join(literal(day.isoformat()) for day in days)
         predicate = " or ".join(
             f"{name} in ({', '.join(map(literal, values))})" for name, values in where.items()
         )
@@ -207,7 +208,7 @@ class Table:
         with translated_errors(self.uri, fenced="the erasure"):
             metrics = table.update(
                 updates=dict.fromkeys(existing, "null"),
-                predicate=f"({predicate}) and ({changed})",
+                predicate=f"{PARTITION} in ({within}) and ({predicate}) and ({changed})",
             )
         return int(metrics["num_updated_rows"])
 

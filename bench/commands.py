@@ -9,10 +9,11 @@ from time import perf_counter, sleep
 
 import psutil
 
+from bench.memory import memory_of
+
 # Seconds between two looks at the processor time of the processes, and how many of them there are for each look at the
 # memory, which takes longer.
 SAMPLED, LOOKS = 0.1, 10
-JAVA = "java"
 
 
 @dataclass(frozen=True)
@@ -46,20 +47,11 @@ def run(*arguments: str, codes: Sequence[int] = (0,)) -> Used:
                     times = each.cpu_times()
                     used[each.pid] = times.user + times.system
             if looks % LOOKS == 0:
-                now, java = _memory(process)
-                memory, of_java = max(memory, now), max(of_java, java)
+                with suppress(psutil.NoSuchProcess):
+                    java, others = memory_of((process, *process.children(recursive=True)))
+                    memory, of_java = max(memory, java + others), max(of_java, java)
             looks += 1
             sleep(SAMPLED)
     if running.returncode not in codes:
         raise RuntimeError(f"{arguments[0]} failed with exit code {running.returncode}")
     return Used(perf_counter() - began, sum(used.values()), memory, of_java)
-
-
-def _memory(process: psutil.Process) -> tuple[int, int]:
-    """Return the memory of a process and those below it, and of those that are Java."""
-    found = {True: 0, False: 0}
-    with suppress(psutil.NoSuchProcess):
-        for each in (process, *process.children(recursive=True)):
-            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-                found[each.name() == JAVA] += each.memory_full_info().pss
-    return found[True] + found[False], found[True]

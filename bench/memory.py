@@ -1,14 +1,24 @@
 """Peak memory of Spark and its Python workers."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from threading import Event, Thread
 
 import psutil
 
 from bench.measure import Measured
 
+JAVA = "java"
 SPARK, PYTHON = "Spark", "all Python workers"
+
+
+def memory_of(processes: Iterable[psutil.Process]) -> tuple[int, int]:
+    """Return the bytes of those processes that are Java, and of the others; shared memory counts once (PSS)."""
+    found = {True: 0, False: 0}
+    for process in processes:
+        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            found[process.name() == JAVA] += process.memory_full_info().pss
+    return found[True], found[False]
 
 
 @contextmanager
@@ -18,13 +28,8 @@ def peak_memory() -> Iterator[dict[str, float]]:
 
     def sample() -> None:
         while not over.wait(0.5):
-            memory = dict.fromkeys(peaks, 0.0)
-            for process in psutil.Process().children(recursive=True):
-                try:
-                    memory[SPARK if process.name() == "java" else PYTHON] += process.memory_full_info().pss
-                except (psutil.NoSuchProcess, psutil.AccessDenied):
-                    continue
-            peaks.update({name: max(peaks[name], memory[name]) for name in peaks})
+            java, others = memory_of(psutil.Process().children(recursive=True))
+            peaks.update({SPARK: max(peaks[SPARK], java), PYTHON: max(peaks[PYTHON], others)})
 
     thread = Thread(target=sample, daemon=True)
     thread.start()

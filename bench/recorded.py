@@ -33,9 +33,7 @@ def recorded(scale: int, commit: str = "") -> dict[str, Recorded]:
         ),
         "pipeline-year": Recorded(
             "year",
-            lambda server: pipeline_year.measure(
-                migrated(server), pipeline_year.JOBS // scale, max(2, pipeline_year.DAYS // scale), commit
-            ),
+            lambda server: alone("pipeline_year", migrated(server), *_year(scale), commit),
             pipeline_year.lines,
         ),
         # In a process of its own, because it changes the environment.
@@ -45,3 +43,8 @@ def recorded(scale: int, commit: str = "") -> dict[str, Recorded]:
             prompt_load.lines,
         ),
     }
+
+
+def _year(scale: int) -> tuple[int, int]:
+    """Return the number of jobs and of days."""
+    return pipeline_year.JOBS // scale, max(2, pipeline_year.DAYS // scale)

@@ -101,13 +101,13 @@ def archive_runs(results: Results) -> str:
         return "No results are published yet: so far, other programs used the machine too, and determined the p99."
     rounds = max(map(len, archives.rates.values()))
     return (
-        f"{archive_table(results)}\n\n{_disturbing(archives)}"
+        f"{archive_table(results)}\n\n{_missed_by(archives)}"
         f"The day has {archives.rows:,} jobs. The ratio is the median of {rounds} rounds, "
         f"with the lowest and the highest. The measured commit is of {archives.commit}."
     )
 
 
-def _disturbing(archives: Archives) -> str:
+def _missed_by(archives: Archives) -> str:
     """Return which rows miss the target of the p99."""
     missed = [
         name

@@ -24,7 +24,7 @@ def year_runs(year: Year, reasons: Mapping[str, str]) -> str:
             f"{step.seconds:,.0f} s",
             f"{step.processor:,.0f} s",
             f"{step.memory:,} MB",
-            f"{step.java:,} MB",
+            f"{step.java:,} MB" if step.java else "",
         )
         for name, step in year.steps.items()
     )

@@ -2,9 +2,10 @@
 
 import pytest
 
-from bench import pipeline_year
+from bench.others import alone
 from bench.page.year import year_runs
 from bench.recorded import recorded
+from bench.results import Year
 from bench.server import migrated
 from tests.servers import Servers
 
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.long
 def test_commands_of_a_year_are_measured(servers: Servers) -> None:
     server = servers.address("direct-18").url
 
-    measured = pipeline_year.measure(migrated(server), jobs=2000, days=2, commit="now")
+    measured: Year = alone("pipeline_year", migrated(server), 2000, 2, "now")
 
     assert (measured.jobs, measured.attempts) == (2000, 2100)
     assert list(measured.steps) == ["archive", "report", "report, no new day", "erase a tenant", "simulate"]

@@ -1,6 +1,6 @@
 """Waking: what an enqueue does so that its jobs start in time, in the modes that need it.
 
-    minute   nothing: the next tick finds the jobs
+    minute   nothing: the next tick finds the jobs; the command line warns if there is none, see waking.unrequested
     prompt   after the commit, jobs that are due are offered and their workers invoked; see minutehand.waking.prompt
     sleep    before the commit, it requests the tick that will find them; see minutehand.waking.sleep
 

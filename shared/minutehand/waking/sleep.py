@@ -58,7 +58,7 @@ class SleepWake(Wake):
 async def request(executor: Executor, times: Iterable[datetime | None]) -> None:
     """In mode sleep, request alarms for these times, in the open transaction and after its writes.
 
-    A time in the past means now; None needs no alarm.
+    A time in the past means now; None needs no alarm. In other modes, only note that a tick was needed.
     """
     needed = _times(*times) if not _trial.get() else []
     if needed and not sleeps():

@@ -18,20 +18,26 @@ from tests.servers import Database
 pytestmark = pytest.mark.long
 
 
+def run_load(
+    database: Database, folder: Path, *arguments: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in a folder, and return what it printed."""
+    return subprocess.run(
+        [sys.executable, "-m", "minutehand_pipeline", "load", *arguments],
+        cwd=folder,
+        timeout=300,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"DATABASE_URL": database.url} | variables,
+    )
+
+
 def test_load_command_prints_counts_and_exits_with_1(direct_database: Database, tmp_path: Path) -> None:
     (tmp_path / "jobs.csv").write_text("kind,key\na,1\nb,1\n9,2\n")
+    named = ("jobs.csv", "--load", "l")
 
-    def load(*options: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "minutehand_pipeline", "load", "jobs.csv", "--load", "l", *options],
-            cwd=tmp_path,
-            timeout=300,
-            capture_output=True,
-            text=True,
-            env=os.environ | {"DATABASE_URL": direct_database.url},
-        )
-
-    first, again = load("-o", "json"), load()
+    first = run_load(direct_database, tmp_path, *named, "-o", "json")
+    again = run_load(direct_database, tmp_path, *named)
 
     assert (first.returncode, first.stderr) == (1, "")
     result = json.loads(first.stdout)
@@ -60,14 +66,7 @@ def test_load_warns_that_a_sleeping_dispatcher_is_not_woken(
     with connect(direct_database.url) as connection:
         connection.execute("update minutehand.dispatcher set mode = 'sleep'")
 
-    ended = subprocess.run(
-        [sys.executable, "-m", "minutehand_pipeline", "load", "jobs.csv"],
-        cwd=tmp_path,
-        timeout=300,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"DATABASE_URL": direct_database.url},
-    )
+    ended = run_load(direct_database, tmp_path, "jobs.csv")
 
     assert ended.returncode == 0
     assert ended.stderr.endswith(WARNING.format(subject=COMMAND) + "\n")
@@ -135,14 +134,7 @@ def test_load_help_has_examples() -> None:
 
 
 def test_missing_file_is_rejected_before_spark_starts(direct_database: Database, tmp_path: Path) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "minutehand_pipeline", "load", "missing.csv"],
-        cwd=tmp_path,
-        timeout=60,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"DATABASE_URL": direct_database.url, "SPARK_REMOTE": "sc://127.0.0.1:1"},
-    )
+    ended = run_load(direct_database, tmp_path, "missing.csv", SPARK_REMOTE="sc://127.0.0.1:1")
 
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "no file matches missing.csv" in ended.stderr

@@ -19,7 +19,7 @@ MinutehandError
 ├── KeyMissingError                 the encryption key is not available; the job waits for it
 ├── EventsRefusedError              a sink refused events; logged, never raised to a caller
 ├── InvocationError                 Lambda refused to invoke a worker, or does not answer
-├── AlarmError                      an alarm was not created; logged, never raised to a caller
+├── WakeupError                     a wake-up was not created; logged, never raised to a caller
 └── DatabaseError
     ├── UnreachableError            no connection, or it broke
     ├── ReadOnlyError               the server is a replica, or the database is read-only
@@ -161,8 +161,8 @@ class InvocationError(MinutehandError):
     """Lambda refused to invoke a worker, or does not answer. The job's offer is withdrawn; a later tick repeats it."""
 
 
-class AlarmError(MinutehandError):
-    """EventBridge Scheduler refused an alarm, or does not answer. The next alarm or sweep finds the jobs."""
+class WakeupError(MinutehandError):
+    """EventBridge Scheduler refused a wake-up, or does not answer. The next wake-up or sweep finds the jobs."""
 
 
 class DatabaseError(MinutehandError):

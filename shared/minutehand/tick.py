@@ -32,8 +32,8 @@ class Tick:
     """The figures of a tick.
 
     `due` counts due jobs by queue, up to `limit` each; `late` is how long the oldest of them has been due.
-    Both are empty if the jobs could not be counted. `arranged` is whether the alarm of the next tick exists in the mode
-    `sleep`; None in other modes.
+    Both are empty if the jobs could not be counted. `arranged` is whether the wake-up of the next tick exists in the
+    mode `sleep`; None in other modes.
     """
 
     due: Mapping[str, int]

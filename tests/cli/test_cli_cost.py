@@ -103,11 +103,11 @@ def test_overhead_and_cold_starts_are_added_to_each_invocation(cost, attempt):
 
 def test_idle_month_costs_the_dispatcher_in_each_mode(cost):
     found = {each["name"]: each for each in cost()["alternatives"]}
-    tick, alarm = (1.2e-6 + seconds * 0.5 * 1.33334e-5 for seconds in (0.15, 0.2))
+    tick, wakeup = (1.2e-6 + seconds * 0.5 * 1.33334e-5 for seconds in (0.15, 0.2))
 
     assert found["minutehand, mode minute"]["idle"] == pytest.approx(29 * 1440 * tick)
     assert found["minutehand, mode minute"]["dollars"] == pytest.approx(29 * 1440 * tick)
-    assert found["minutehand, mode sleep"]["idle"] == pytest.approx(29 * 4 * alarm)
+    assert found["minutehand, mode sleep"]["idle"] == pytest.approx(29 * 4 * wakeup)
     assert found["minutehand, mode minute"]["database"] == pytest.approx(29 * 24 * 0.06)
     assert found["minutehand, mode sleep"]["database"] == pytest.approx(29 * 4 * 315 / 3600 * 0.06)
     assert found["SQS and Lambda"]["idle"] == pytest.approx(0.2628)

@@ -26,5 +26,5 @@ def test_modes_need_what_the_times_of_jobs_require(invoke, direct_database):
         month = parse_month("2020-02")
         work = finished_work(database, month.since, month.until, longest_delay=900, chunk=2)
 
-    assert (work.alarms, work.tick_invocations, work.prompt_invocations) == (2, 2, 3)
+    assert (work.wakeups, work.tick_invocations, work.prompt_invocations) == (2, 2, 3)
     assert (work.wait_seconds, work.woken) == (30 + 65, 1)

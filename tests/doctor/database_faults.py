@@ -55,12 +55,12 @@ DATABASE_FAULTS: dict[str, tuple[str, str, str, Break]] = {
         "no dispatcher has ticked yet",
         lambda w: w.sql("update minutehand.dispatcher set ticked = '-infinity'"),
     ),
-    "an alarm that failed": (
-        "alarm",
+    "a wake-up that failed": (
+        "wakeup",
         "problem",
         "AccessDeniedException",
         lambda w: w.sql(
-            "update minutehand.dispatcher set alarm_failed = now(), alarm_error = 'AccessDeniedException: no'"
+            "update minutehand.dispatcher set wakeup_failed = now(), wakeup_error = 'AccessDeniedException: no'"
         ),
     ),
     "all jobs paused": (

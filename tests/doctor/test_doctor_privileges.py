@@ -20,7 +20,7 @@ def test_checks_without_privileges_are_skipped(installation: Installation, exami
     skipped = {name for name, finding in findings.items() if finding.verdict == "skipped"}
     assert complaints(findings) == set()
     assert skipped == {
-        "alarm",
+        "wakeup",
         "autovacuum",
         "batches",
         "dead-rows",

@@ -10,7 +10,7 @@ from tests.functions.fleet import Fleet, event
 
 UNITS = {"ms": "Milliseconds", "%": "Percent", "1": "Count"}
 # Only in the mode `sleep`.
-OF_SLEEP = {"failed_alarms"}
+OF_SLEEP = {"failed_wakeups"}
 
 
 def units(output: str) -> dict[str, dict[str, str]]:

@@ -22,7 +22,7 @@ from minutehand.queries.usage import (
     finished_work,
     usage,
 )
-from minutehand.waking import alarms, invoking
+from minutehand.waking import invoking, wakeups
 from tests.lambda_faults.stage import Stage, staged
 from tests.servers import Database
 from tests.sleep.event_bridge import EventBridge
@@ -126,18 +126,18 @@ class Installation:
         """Pass a minute: in mode prompt, its tick comes first, and in the others, the next one runs its jobs."""
         if self.mode == "prompt":
             self.tick()
-        alarms.alarms_of.cache_clear()
+        wakeups.wakeups_of.cache_clear()
         for _ in range(DUE):
             self.stage.enqueue("spend", SECONDS)
         self.stage.enqueue("spend", SECONDS, delay=LATER)
         until(lambda: not self.stage.sql(WAITS))
         if self.event_bridge is not None:
-            self._take_alarms(self.event_bridge)
+            self._take_wakeups(self.event_bridge)
         if self.mode != "prompt":
             self.tick()
         self.stage.lambda_.settle()
         while self.event_bridge is not None and self.event_bridge.names:
-            self._take_alarms(self.event_bridge)
+            self._take_wakeups(self.event_bridge)
             self.repeated += 1
             self.tick()
 
@@ -147,8 +147,8 @@ class Installation:
         self.stage.lambda_.tick()
         self.stage.lambda_.settle()
 
-    def _take_alarms(self, event_bridge: EventBridge) -> None:
-        """Remove the alarms of the minute, which starts one tick."""
+    def _take_wakeups(self, event_bridge: EventBridge) -> None:
+        """Remove the wake-ups of the minute, which starts one tick."""
         assert event_bridge.names
         for name in event_bridge.names:
             event_bridge.delete(name)

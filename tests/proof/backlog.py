@@ -236,7 +236,7 @@ class Stock:
             | {"visible": datetime.now(UTC)},
             "withdraw": {"ids": list(self.offered), "acks": list(self.offered.values())},
             "first_visible": {"ids": self.due, "retried": True},
-            "note_alarm": {"error": "AccessDeniedException"},
+            "note_wakeup": {"error": "AccessDeniedException"},
             "note_mode": {"mode": "sleep"},
             "note_watch": {"name": "watch-1", "at": datetime.now(UTC)},
             "take": lease | {"queue": "default", "limit": 10, "now": None, "only": None, "freed": None},

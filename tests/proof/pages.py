@@ -84,7 +84,7 @@ PAGES = {
     "near_ids": 1200,
     "near_batches": 20,
     "next_need": 100,
-    "note_alarm": 10,
+    "note_wakeup": 10,
     "note_mode": 10,
     "note_watch": 10,
     "advance_schedules": 60,

@@ -15,7 +15,7 @@ from tests.queue.tenants.stage import query_as
 from tests.queue.test_breakers import OVER, PAUSE, broken, declare, fail, fill
 
 
-def test_alarm_is_for_the_next_probe(queue: Queue) -> None:
+def test_wakeup_is_for_the_next_probe(queue: Queue) -> None:
     """In mode sleep. Due jobs of other groups need a tick before."""
     broken(queue)
     (need,) = queue.database.run("next_need")
@@ -27,7 +27,7 @@ def test_alarm_is_for_the_next_probe(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("other", [None, "due", "later"])
-def test_alarm_behind_many_jobs_that_wait_is_for_the_next_probe(queue: Queue, other: str | None) -> None:
+def test_wakeup_behind_many_jobs_that_wait_is_for_the_next_probe(queue: Queue, other: str | None) -> None:
     """Unless another job behind them needs a tick before."""
     broken(queue)
     queue.sql("""insert into minutehand.jobs_live (kind, queue, "group", run_at, visible)
@@ -52,18 +52,18 @@ def need_of_many_groups(queue: Queue, jobs: int) -> timedelta:
     return wait
 
 
-def test_alarm_for_few_jobs_of_many_groups_is_for_the_end_of_the_wait(queue: Queue) -> None:
+def test_wakeup_for_few_jobs_of_many_groups_is_for_the_end_of_the_wait(queue: Queue) -> None:
     assert timedelta(minutes=59) < need_of_many_groups(queue, 900) <= timedelta(hours=1)
 
 
 @pytest.mark.fault("next_need", r"then max\(j.visible\) else", "then null else")
-def test_alarm_for_many_jobs_of_many_groups_is_not_late(queue: Queue) -> None:
+def test_wakeup_for_many_jobs_of_many_groups_is_not_late(queue: Queue) -> None:
     """The job behind the first 1,000 is assumed to be able to start."""
     assert need_of_many_groups(queue, 1100) <= timedelta()
 
 
 @pytest.mark.parametrize("ends", [True, False])
-def test_no_alarm_is_needed_while_a_probe_runs(queue: Queue, ends: bool) -> None:
+def test_no_wakeup_is_needed_while_a_probe_runs(queue: Queue, ends: bool) -> None:
     broken(queue)
     queue.sql(OVER)
     (probe,) = queue.take()

@@ -12,11 +12,11 @@ import psycopg
 
 MINUTE = timedelta(minutes=1)
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
-# The next full minute, the five seconds within which no alarm of the next minute is requested, and the time of a busy
+# The next full minute, the five seconds within which no wake-up of the next minute is requested, and the time of a busy
 # machine.
 ON_TIME = timedelta(seconds=60 + 5 + 20)
 
-# A function takes longer to start, so that an alarm may fire this much before its job is due.
+# A function takes longer to start, so that a wake-up may fire this much before its job is due.
 EARLY = timedelta(milliseconds=100)
 
 
@@ -45,7 +45,7 @@ class Ledger:
         """Return when a job could have started: due, committed and not paused."""
         wanted = max(visible, self.committed.get(job, visible))
         for name, begin, end, previous in self.pauses:
-            # A pause may begin between the time of a job and its tick, which is late if an alarm was lost.
+            # A pause may begin between the time of a job and its tick, which is late if a wake-up was lost.
             late = any(previous < minute <= begin for minute in self.lost)
             if name == queue and wanted < end and (late or begin <= wanted + ON_TIME):
                 wanted = end
@@ -63,7 +63,7 @@ class Late:
     found: datetime
 
     def is_excused(self, lost: list[datetime]) -> bool:
-        """Whether an alarm was lost in the time without ticks, which was not longer than a sweep."""
+        """Whether a wake-up was lost in the time without ticks, which was not longer than a sweep."""
         return any(self.previous < minute <= self.found for minute in lost)
 
 
@@ -134,7 +134,7 @@ class Checker:
             return "open transaction"
         if name.startswith("watch"):
             return "watch"
-        # A second tick in a minute, such as that of an alarm during a watch, wakes no database.
+        # A second tick in a minute, such as that of a wake-up during a watch, wakes no database.
         return self.touched.get(minute.astimezone(UTC), "unexplained")
 
     def _note(self, now: datetime, reason: str) -> None:
@@ -184,5 +184,5 @@ class Checker:
             "99th percentile of lateness": round(lateness[len(lateness) * 99 // 100], 1),
             "greatest lateness": round(lateness[-1], 1),
             "later than a minute": len(self.late),
-            "alarms lost": len(self.ledger.lost),
+            "wake-ups lost": len(self.ledger.lost),
         }

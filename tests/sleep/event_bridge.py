@@ -1,4 +1,4 @@
-"""EventBridge Scheduler: moto stores the alarms, which it never fires; a test fires them."""
+"""EventBridge Scheduler: moto stores the wake-ups, which it never fires; a test fires them."""
 
 import logging
 import re
@@ -25,7 +25,7 @@ class EventBridge:
         self._server.start()
         host, port = self._server.get_host_and_port()
         self.url = f"http://{host}:{port}"
-        # Another group for each test: a process remembers which alarms it has created.
+        # Another group for each test: a process remembers which wake-ups it has created.
         self.group = f"shop-{uuid4().hex}"
         self.variables = {
             "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
@@ -34,9 +34,9 @@ class EventBridge:
             "AWS_DEFAULT_REGION": REGION,
             "AWS_ENDPOINT_URL_SCHEDULER": self.url,
             "MINUTEHAND_MODE": "sleep",
-            "MINUTEHAND_ALARM_GROUP": self.group,
-            "MINUTEHAND_ALARM_TARGET": TARGET,
-            "MINUTEHAND_ALARM_ROLE": ROLE,
+            "MINUTEHAND_WAKEUP_GROUP": self.group,
+            "MINUTEHAND_WAKEUP_TARGET": TARGET,
+            "MINUTEHAND_WAKEUP_ROLE": ROLE,
         }
         for name, value in self.variables.items():
             patch.setenv(name, value)
@@ -59,14 +59,14 @@ class EventBridge:
         return stored
 
     @property
-    def alarms(self) -> dict[str, datetime]:
-        """The minutes of the alarms that have not been deleted, by name."""
-        return {name: _minute(alarm.schedule_expression) for name, alarm in list(self._stored.items())}
+    def wakeups(self) -> dict[str, datetime]:
+        """The minutes of the wake-ups that have not been deleted, by name."""
+        return {name: _minute(wakeup.schedule_expression) for name, wakeup in list(self._stored.items())}
 
     @property
     def minutes(self) -> list[datetime]:
-        """The minutes of the alarms, in order."""
-        return sorted(self.alarms.values())
+        """The minutes of the wake-ups, in order."""
+        return sorted(self.wakeups.values())
 
     @property
     def names(self) -> set[str]:
@@ -79,7 +79,7 @@ class EventBridge:
         return name in self._stored
 
     def delete(self, name: str) -> None:
-        """Complete an alarm, or lose it."""
+        """Complete a wake-up, or lose it."""
         self._stored.pop(name, None)
 
 

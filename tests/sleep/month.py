@@ -1,6 +1,6 @@
-"""A month in mode sleep: random races on a real database, whose clock the simulation moves, and alarms in moto.
+"""A month in mode sleep: random races on a real database, whose clock the simulation moves, and wake-ups in moto.
 
-The simulation is EventBridge, which fires alarms and sweeps, and Lambda, which runs ticks and workers, or loses them.
+The simulation is EventBridge, which fires wake-ups and sweeps, and Lambda, which runs ticks and workers, or loses them.
 """
 
 import heapq
@@ -98,21 +98,21 @@ class Month:
             time, _, act = heapq.heappop(self._heap)
             run(self.user, "travel", to=time) if time > self.now else None
             act()
-            self._set_alarms()
+            self._set_wakeups()
         return self.checker.report(self.days)
 
     def _describe(self, day: int, progress: Callable[[str], object]) -> None:
         ticks, late = self.happened["tick"], self.checker.late
         excused = sum(each.is_excused(self.ledger.lost) for each in late)
-        progress(f"day {day}: {ticks} ticks, {len(late)} late jobs, {excused} of them after a lost alarm")
+        progress(f"day {day}: {ticks} ticks, {len(late)} late jobs, {excused} of them after a lost wake-up")
 
     def close(self) -> None:
         self.checker.close()
         for database in (self.dispatcher, self.worker, self.user):
             database.disconnect()
 
-    def _set_alarms(self) -> None:
-        """Fire new alarms at their minutes. One in the past would never fire."""
+    def _set_wakeups(self) -> None:
+        """Fire new wake-ups at their minutes. One in the past would never fire."""
         for name in self.event_bridge.names - self._seen:
             self._seen.add(name)
             self.log.append((self.now, "requested", name))
@@ -123,11 +123,11 @@ class Month:
     def _fire(self, name: str) -> None:
         if self.event_bridge.has(name):
             self.tick(name)
-            # A completed alarm exists for a while.
+            # A completed wake-up exists for a while.
             self.soon(0, 20, lambda: self.event_bridge.delete(name))
 
     def tick(self, name: str) -> None:
-        """Run the dispatcher for an alarm or a sweep, and then its invocations."""
+        """Run the dispatcher for a wake-up or a sweep, and then its invocations."""
         self.happened["sweep" if name == "sweep" else "tick"] += 1
         self.log.append((self.now, "tick", name, self.checker.due(self.now, self.paused)))
         count = len(self.checker.late)

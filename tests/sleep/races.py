@@ -43,7 +43,7 @@ def enqueued_in_bulk(month: "Month") -> None:
 
 
 def committed_late(month: "Month") -> None:
-    """A transaction that stays open while alarms fire; one in ten rolls back."""
+    """A transaction that stays open while wake-ups fire; one in ten rolls back."""
     connection = psycopg.connect(month.url)
     result: Any = enqueue(**_job(month), connection=connection)
     month.ledger.plan(result.visible, month.now)
@@ -138,10 +138,10 @@ def paused(month: "Month") -> None:
     month.at(begin + (end - begin) * month.random.random() if resumes else end, resume)
 
 
-def alarm_lost(month: "Month") -> None:
-    """AWS loses an alarm."""
-    if alarms := sorted(month.event_bridge.alarms.items()):
-        name, minute = month.random.choice(alarms)
+def wakeup_lost(month: "Month") -> None:
+    """AWS loses a wake-up."""
+    if wakeups := sorted(month.event_bridge.wakeups.items()):
+        name, minute = month.random.choice(wakeups)
         month.ledger.lost.append(minute)
         month.event_bridge.delete(name)
 
@@ -169,5 +169,5 @@ RACES = {
     replayed: 3,
     scheduled: 1,
     paused: 2,
-    alarm_lost: 2,
+    wakeup_lost: 2,
 }

@@ -99,10 +99,10 @@ class Stack:
         for _ in range(minutes):
             boundary = self._next_minute()
             self.go(boundary)
-            alarms = [name for name, time in self._event_bridge.alarms.items() if time <= boundary]
-            for name in alarms:
+            wakeups = [name for name, time in self._event_bridge.wakeups.items() if time <= boundary]
+            for name in wakeups:
                 self._event_bridge.delete(name)
-            if self.mode != "sleep" or alarms or self._is_new:
+            if self.mode != "sleep" or wakeups or self._is_new:
                 self._tick()
 
     def go(self, moment: datetime) -> None:

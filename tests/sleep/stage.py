@@ -53,5 +53,5 @@ class Stage:
         with sleep.invocation(self.worker):
             run_event(self.worker, HANDLERS, event, lambda: LEASE, SECOND)
 
-    def alarms(self, prefix: str) -> list[datetime]:
-        return sorted(time for name, time in self.event_bridge.alarms.items() if name.startswith(prefix))
+    def wakeups(self, prefix: str) -> list[datetime]:
+        return sorted(time for name, time in self.event_bridge.wakeups.items() if name.startswith(prefix))

@@ -28,7 +28,7 @@ def blocked(stage: Stage, **options: Any) -> Any:
 def test_group_that_a_dead_job_blocks_needs_no_tick(stage: Stage) -> None:
     blocked(stage)
 
-    assert stage.alarms("wake")[-1] == NOON + 2 * MINUTE
+    assert stage.wakeups("wake")[-1] == NOON + 2 * MINUTE
 
 
 def test_group_is_ticked_after_an_unblock_that_commits_late(stage: Stage) -> None:
@@ -38,7 +38,7 @@ def test_group_is_ticked_after_an_unblock_that_commits_late(stage: Stage) -> Non
         for minute in (3, 4):
             stage.go(NOON + minute * MINUTE)
             assert stage.tick() == []
-            assert stage.alarms("wake")[-1] == NOON + (minute + 1) * MINUTE
+            assert stage.wakeups("wake")[-1] == NOON + (minute + 1) * MINUTE
     stage.go(NOON + 5 * MINUTE)
 
     assert len(stage.tick()) == 1
@@ -63,18 +63,18 @@ def test_job_of_a_dead_worker_is_ended_while_its_group_waits(stage: Stage, why: 
     (event,) = stage.tick()
     stage.go(NOON + 2.5 * MINUTE)
     stage.work(event)
-    assert stage.alarms("wake")[-1] == NOON + 3 * MINUTE
+    assert stage.wakeups("wake")[-1] == NOON + 3 * MINUTE
     stage.go(NOON + 3 * MINUTE)
     stage.tick()
 
     assert get(stage.database, lost).state in ("dead", "cancelled")
 
 
-def test_delayed_retry_of_a_dead_job_requests_an_alarm_for_its_group(stage: Stage) -> None:
+def test_delayed_retry_of_a_dead_job_requests_a_wakeup_for_its_group(stage: Stage) -> None:
     """The retry of a job that expires sets a new `run_at`, after those of the other jobs."""
     dead = blocked(stage, expires=24 * HOUR)
     jobs.retry(stage.database, [dead], start=5 * HOUR)
-    assert stage.alarms("wake")[-1] == NOON + 3 * MINUTE
+    assert stage.wakeups("wake")[-1] == NOON + 3 * MINUTE
     stage.go(NOON + 3 * MINUTE)
 
     assert len(stage.tick()) == 1

@@ -13,7 +13,7 @@ def wake(monkeypatch: pytest.MonkeyPatch, url: str) -> Result:
     return CliRunner().invoke(cli, ["tick", "--wake"], prog_name="minutehand")
 
 
-def test_wake_creates_the_alarm_of_the_next_minute(
+def test_wake_creates_the_wakeup_of_the_next_minute(
     url_with_clock: str, event_bridge: EventBridge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = wake(monkeypatch, url_with_clock)
@@ -22,15 +22,15 @@ def test_wake_creates_the_alarm_of_the_next_minute(
     assert len(event_bridge.minutes) == 1
 
 
-def test_wake_that_creates_no_alarm_fails(
+def test_wake_that_creates_no_wakeup_fails(
     url_with_clock: str, event_bridge: EventBridge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MINUTEHAND_ALARM_GROUP", "absent")
+    monkeypatch.setenv("MINUTEHAND_WAKEUP_GROUP", "absent")
 
     result = wake(monkeypatch, url_with_clock)
 
     assert result.exit_code == 1
-    assert "The alarm was not created: " in result.stderr
+    assert "The wake-up was not created: " in result.stderr
 
 
 def test_wake_in_the_mode_minute_is_rejected(url_with_clock: str, monkeypatch: pytest.MonkeyPatch) -> None:

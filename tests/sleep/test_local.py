@@ -1,4 +1,4 @@
-"""A local run has no alarms."""
+"""A local run has no wake-ups."""
 
 from pathlib import Path
 

@@ -86,7 +86,7 @@ def test_change_of_the_mode_delays_no_job(stack: Stack, old: str, new: str, fini
 
 @pytest.mark.parametrize("old", ["minute", "prompt"])
 def test_change_to_sleep_leaves_no_job_of_an_old_process_without_a_tick(stack: Stack, old: str) -> None:
-    """Functions of the old mode request no alarms, and run for up to 15 minutes after the change."""
+    """Functions of the old mode request no wake-ups, and run for up to 15 minutes after the change."""
     stack.deploy(old)
     (retried,) = running(stack, "retried")
     stack.deploy("sleep")

@@ -1,4 +1,4 @@
-"""In mode sleep, events that Lambda delivers twice, frozen processes and crashes lose no job and no alarm."""
+"""In mode sleep, events that Lambda delivers twice, frozen processes and crashes lose no job and no wake-up."""
 
 import json
 import os
@@ -102,7 +102,7 @@ def test_event_delivered_twice_offers_and_runs_each_job_once(stage: Stage, progr
     assert sorted(each.result() for each in crew) == [[], [], ["done"], ["done"]]
     for event in events[2:]:
         stage.work(event)
-    assert stage.alarms("watch") == []
+    assert stage.wakeups("watch") == []
     stage.go(NOON + 4 * MINUTE)
     late = programs("dispatcher")
     late.send({})
@@ -110,7 +110,7 @@ def test_event_delivered_twice_offers_and_runs_each_job_once(stage: Stage, progr
     stage.work(events[0])
 
     assert ended(stage) == (20, 1)
-    assert stage.alarms("wake") == [NOON + MINUTE]
+    assert stage.wakeups("wake") == [NOON + MINUTE]
     assert to_come(stage) == []
 
 
@@ -120,7 +120,7 @@ def test_job_of_a_frozen_worker_runs_again_and_is_done_once(stage: Stage, progra
     (event,) = stage.tick()
     frozen = programs("worker")
     frozen.send_until_frozen(event)
-    watch = next_alarm(stage.event_bridge, NOON + MINUTE)
+    watch = next_wakeup(stage.event_bridge, NOON + MINUTE)
     assert watch <= NOON + MINUTE + LEASE + 2 * MINUTE
     (again,) = ticks_until_work(stage, watch)
     other = programs("worker")
@@ -134,7 +134,7 @@ def test_job_of_a_frozen_worker_runs_again_and_is_done_once(stage: Stage, progra
 
 
 def test_offers_of_a_frozen_dispatcher_are_made_again(stage: Stage, programs: Programs) -> None:
-    """It has offered the job and created no alarm. Lambda delivers its event again when its time is over."""
+    """It has offered the job and created no wake-up. Lambda delivers its event again when its time is over."""
     stage.enqueue()
     stage.go(NOON + MINUTE)
     frozen = programs("dispatcher")
@@ -142,7 +142,7 @@ def test_offers_of_a_frozen_dispatcher_are_made_again(stage: Stage, programs: Pr
     stage.go(NOON + 3 * MINUTE)
     repeated = programs("dispatcher")
     repeated.send({})
-    events = repeated.result() or ticks_until_work(stage, next_alarm(stage.event_bridge, NOON + 3 * MINUTE))
+    events = repeated.result() or ticks_until_work(stage, next_wakeup(stage.event_bridge, NOON + 3 * MINUTE))
     stage.work(events[0])
     frozen.go_on()
     (stale,) = frozen.result()
@@ -152,33 +152,33 @@ def test_offers_of_a_frozen_dispatcher_are_made_again(stage: Stage, programs: Pr
     assert to_come(stage) == []
 
 
-def test_crash_between_alarm_and_commit_costs_one_tick(stage: Stage, programs: Programs) -> None:
+def test_crash_between_wakeup_and_commit_costs_one_tick(stage: Stage, programs: Programs) -> None:
     user = programs("user")
     user.send({"url": stage.url})
     assert user.code() == -signal.SIGKILL
-    (minute,) = stage.alarms("wake")
+    (minute,) = stage.wakeups("wake")
     assert minute <= NOON + HOUR + 2 * MINUTE
     stage.go(minute)
 
     assert stage.tick() == []
-    assert stage.alarms("wake") == [minute]
+    assert stage.wakeups("wake") == [minute]
 
 
 def to_come(stage: Stage) -> list[datetime]:
-    """The alarms that have not fired: moto deletes none."""
+    """The wake-ups that have not fired: moto deletes none."""
     now = stage.database.run("clock")[0]["now"]
     return [minute for minute in stage.event_bridge.minutes if minute > now]
 
 
-def next_alarm(event_bridge: EventBridge, after: datetime) -> datetime:
+def next_wakeup(event_bridge: EventBridge, after: datetime) -> datetime:
     return min(minute for minute in event_bridge.minutes if minute > after)
 
 
 def ticks_until_work(stage: Stage, minute: datetime) -> list[dict[str, Any]]:
-    """Tick at the alarms from a minute on, at most an hour of them, and return the first events."""
+    """Tick at the wake-ups from a minute on, at most an hour of them, and return the first events."""
     for _ in range(60):
         stage.go(minute)
         if events := stage.tick():
             return events
-        minute = next_alarm(stage.event_bridge, minute)
+        minute = next_wakeup(stage.event_bridge, minute)
     raise AssertionError("no tick offered the job again")

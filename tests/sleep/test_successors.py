@@ -1,4 +1,4 @@
-"""In mode sleep, the end of a job requests an alarm for the jobs that run after it."""
+"""In mode sleep, the end of a job requests a wake-up for the jobs that run after it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -37,7 +37,7 @@ def work(database: Database, _ids: list[UUID]) -> None:
 
 
 @pytest.mark.parametrize("end", [work, cancel, delete])
-def test_end_of_a_job_has_an_alarm_for_its_successor(
+def test_end_of_a_job_has_a_wakeup_for_its_successor(
     database: Database, event_bridge: EventBridge, end: Callable[..., Any]
 ) -> None:
     first = enqueue("echo", delay=HOUR, connection=database)

@@ -1,4 +1,4 @@
-"""In mode sleep, every write that needs the dispatcher has an alarm before its commit."""
+"""In mode sleep, every write that needs the dispatcher has a wake-up before its commit."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -13,7 +13,7 @@ from minutehand.batches import close_batch, open_batch
 from minutehand.operations import controls, deletion, jobs
 from minutehand.schedules import manage
 from minutehand.schedules.schedule import Schedule
-from minutehand.waking.alarms import LEAD, minute_of
+from minutehand.waking.wakeups import LEAD, minute_of
 from tests.event_loop import run_in_loop
 from tests.servers import Database as Address
 from tests.sleep.event_bridge import EventBridge
@@ -33,12 +33,12 @@ def now(database: Database) -> datetime:
 
 
 def soon(database: Database) -> set[datetime]:
-    """The minutes of an alarm that was requested a moment ago for now."""
+    """The minutes of a wake-up that was requested a moment ago for now."""
     moment = now(database)
     return {minute_of(moment, moment), minute_of(moment, moment - 2 * LEAD)}
 
 
-def test_enqueue_requests_one_alarm_for_each_minute(database: Database, event_bridge: EventBridge) -> None:
+def test_enqueue_requests_one_wakeup_for_each_minute(database: Database, event_bridge: EventBridge) -> None:
     due = now(database).replace(second=0, microsecond=0) + HOUR
     for seconds in (-20, -10, 0, 10):
         enqueue("echo", connection=database, run_at=due + timedelta(seconds=seconds))
@@ -46,7 +46,7 @@ def test_enqueue_requests_one_alarm_for_each_minute(database: Database, event_br
     assert event_bridge.minutes == [due, due + timedelta(minutes=1)]
 
 
-def test_bulk_requests_alarms(database: Database, event_bridge: EventBridge) -> None:
+def test_bulk_requests_wakeups(database: Database, event_bridge: EventBridge) -> None:
     due = now(database).replace(second=0, microsecond=0) + HOUR
     list(enqueue_many([NewJob("echo", run_at=due)] * 30, connection=database))
     list(enqueue_many([NewJob("echo", key=f"{n}", run_at=due + HOUR) for n in range(3)], connection=database))
@@ -54,7 +54,7 @@ def test_bulk_requests_alarms(database: Database, event_bridge: EventBridge) -> 
     assert event_bridge.minutes == [due, due + HOUR]
 
 
-def test_async_enqueue_requests_an_alarm(
+def test_async_enqueue_requests_a_wakeup(
     database: Database, event_bridge: EventBridge, direct_database: Address
 ) -> None:
     due = now(database).replace(second=0, microsecond=0) + HOUR
@@ -68,7 +68,7 @@ def test_async_enqueue_requests_an_alarm(
     assert event_bridge.minutes == [due]
 
 
-def test_alarm_precedes_the_commit_and_survives_a_crash(
+def test_wakeup_precedes_the_commit_and_survives_a_crash(
     database: Database, event_bridge: EventBridge, direct_database: Address
 ) -> None:
     with psycopg.connect(direct_database.url) as connection:
@@ -80,7 +80,7 @@ def test_alarm_precedes_the_commit_and_survives_a_crash(
     assert database.run("next_need")[0]["needed"] is None
 
 
-def test_unchanged_job_requests_no_alarm(database: Database, event_bridge: EventBridge) -> None:
+def test_unchanged_job_requests_no_wakeup(database: Database, event_bridge: EventBridge) -> None:
     enqueue("echo", key="one", connection=database, delay=HOUR)
     enqueue("echo", key="one", connection=database, delay=2 * HOUR, on_conflict="ignore")
 
@@ -94,18 +94,18 @@ def test_enqueue_succeeds_without_scheduler(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL_SCHEDULER", "http://127.0.0.1:9")
-    monkeypatch.setenv("MINUTEHAND_ALARM_GROUP", f"{event_bridge.group}-unreachable")
+    monkeypatch.setenv("MINUTEHAND_WAKEUP_GROUP", f"{event_bridge.group}-unreachable")
     job = enqueue("echo", connection=database)
 
     assert job.outcome == "created"
-    assert "was not created, so its jobs wait for the next alarm or sweep" in caplog.text
+    assert "was not created, so its jobs wait for the next wake-up or sweep" in caplog.text
 
 
 def test_missing_setting_is_an_error(
     database: Database, event_bridge: EventBridge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("MINUTEHAND_ALARM_ROLE")
-    with pytest.raises(ConfigurationError, match="MINUTEHAND_MODE=sleep needs MINUTEHAND_ALARM_ROLE"):
+    monkeypatch.delenv("MINUTEHAND_WAKEUP_ROLE")
+    with pytest.raises(ConfigurationError, match="MINUTEHAND_MODE=sleep needs MINUTEHAND_WAKEUP_ROLE"):
         enqueue("echo", connection=database)
     monkeypatch.setenv("MINUTEHAND_MODE", "minute")
     enqueue("echo", connection=database)
@@ -137,7 +137,7 @@ OPERATIONS: dict[str, Callable[[Database], object]] = {
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_operation_that_makes_jobs_due_requests_an_alarm(
+def test_operation_that_makes_jobs_due_requests_a_wakeup(
     name: str, database: Database, event_bridge: EventBridge
 ) -> None:
     OPERATIONS[name](database)
@@ -145,7 +145,9 @@ def test_operation_that_makes_jobs_due_requests_an_alarm(
     assert event_bridge.minutes[0] in soon(database)
 
 
-def test_reschedule_requests_the_alarm_of_the_new_time(database: Database, event_bridge: EventBridge) -> None:
+def test_reschedule_requests_the_wakeup_of_the_new_time(
+    database: Database, event_bridge: EventBridge
+) -> None:
     due = now(database).replace(second=0, microsecond=0) + HOUR
     job = enqueue("echo", connection=database, delay=100 * HOUR).id
     jobs.reschedule(database, [job], run_at=due)
@@ -155,7 +157,7 @@ def test_reschedule_requests_the_alarm_of_the_new_time(database: Database, event
     assert timedelta() <= event_bridge.minutes[1] - due - HOUR <= HOUR + timedelta(minutes=1)
 
 
-def test_pause_requests_the_alarm_of_its_end(database: Database, event_bridge: EventBridge) -> None:
+def test_pause_requests_the_wakeup_of_its_end(database: Database, event_bridge: EventBridge) -> None:
     ends = now(database) + HOUR
     controls.pause(database, queue="mail")
     assert event_bridge.minutes == []
@@ -165,23 +167,23 @@ def test_pause_requests_the_alarm_of_its_end(database: Database, event_bridge: E
     assert event_bridge.minutes == [minute_of(ends, ends - HOUR)]
 
 
-def test_schedule_requests_the_alarm_of_its_next_occurrence(
+def test_schedule_requests_the_wakeup_of_its_next_occurrence(
     database: Database, event_bridge: EventBridge
 ) -> None:
     stored = manage.save(database, Schedule("daily", "30 8 * * *", NewJob("echo")))
     before = event_bridge.minutes
     manage.pause(database, "daily")
-    for name in event_bridge.alarms:
+    for name in event_bridge.wakeups:
         event_bridge.delete(name)
     manage.resume(database, "daily")
 
     assert before == [stored.next]
-    # This process knows that it has requested the alarm, which only this test deletes.
+    # This process knows that it has requested the wake-up, which only this test deletes.
     assert event_bridge.minutes == []
 
 
 @pytest.mark.parametrize("end", ["cancel", "delete", "delete_upcoming", "close", "undecided"])
-def test_callback_of_an_operator_has_an_alarm(
+def test_callback_of_an_operator_has_a_wakeup(
     database: Database, event_bridge: EventBridge, direct_database: Address, end: str
 ) -> None:
     batch_id = open_batch(database, on_complete="complete")

@@ -20,7 +20,7 @@ FUNCTION = "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:functi
 ATTACHED = {
     "EncryptPayloads",
     "ReachPostgres",
-    "SetAlarms",
+    "SetWakeups",
     "TellEvents",
     "UseEncryption",
     "UseKey",
@@ -31,14 +31,14 @@ ROLES = {"ApiRole", "DispatcherRole", "MigrateRole", "WorkerRole"}
 DISPATCHER = (
     "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${AWS::StackName}-dispatcher"
 )
-# The names of alarms contain their minutes.
-ALARMS = "arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule/${AWS::StackName}/"
+# The names of wake-ups contain their minutes.
+WAKEUPS = "arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule/${AWS::StackName}/"
 INVOKES = "lambda:InvokeFunction"
 READS = "secretsmanager:GetSecretValue"
 TO_CONNECT = {"rds-db:connect", "kms:Decrypt"}
 TO_ENCRYPT = {"kms:GenerateDataKey", "kms:Decrypt"}
 TO_TELL = {"events:PutEvents", "sns:Publish"}
-TO_SET_ALARMS = {"scheduler:CreateSchedule", "iam:PassRole"}
+TO_SET_WAKEUPS = {"scheduler:CreateSchedule", "iam:PassRole"}
 TO_RUN_THE_PIPELINE = {"emr-serverless:StartJobRun", "emr-serverless:ListJobRuns", "iam:PassRole"}
 WRITES_LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 

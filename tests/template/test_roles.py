@@ -4,7 +4,6 @@ import pytest
 
 from tests.template.cases import CASES, KEY, SECRET
 from tests.template.permissions import (
-    ALARMS,
     ATTACHED,
     DISPATCHER,
     FUNCTION,
@@ -15,8 +14,9 @@ from tests.template.permissions import (
     TO_CONNECT,
     TO_ENCRYPT,
     TO_RUN_THE_PIPELINE,
-    TO_SET_ALARMS,
+    TO_SET_WAKEUPS,
     TO_TELL,
+    WAKEUPS,
     WRITES_LOGS,
     invocations,
     rights,
@@ -42,7 +42,7 @@ def test_wildcard_permissions_are_listed_with_a_reason(stack: Stack) -> None:
             assert "*" not in action
             if "*" in str(resource):
                 if action in ("scheduler:CreateSchedule", "scheduler:DeleteSchedule"):
-                    assert resource in ({"Fn::Sub": f"{ALARMS}wake-*"}, {"Fn::Sub": f"{ALARMS}watch-*"})
+                    assert resource in ({"Fn::Sub": f"{WAKEUPS}wake-*"}, {"Fn::Sub": f"{WAKEUPS}watch-*"})
                     continue
                 assert resource == "*"
                 assert action in STARS
@@ -107,12 +107,12 @@ def test_role_has_only_the_permissions_of_its_deploy_case(stack: Stack) -> None:
         "created, closed network": {"UseNetwork", "UseKey"},
         "snapshots": {"WriteTraces"},
         "events": {"TellEvents"},
-        "asleep": {"SetAlarms"},
+        "asleep": {"SetWakeups"},
     }
     for case, policies in wanted.items():
         for name, role in stack.deployed(**CASES[case]).of_type("AWS::IAM::Role").items():
             attached = {policy["Ref"] for policy in role.get("ManagedPolicyArns", [])}
-            needed = policies - ({"TellEvents", "SetAlarms"} if name == "MigrateRole" else set())
+            needed = policies - ({"TellEvents", "SetWakeups"} if name == "MigrateRole" else set())
             assert attached == (set() if name == "ScheduleRole" else {"ReachPostgres", *needed})
 
 
@@ -126,7 +126,7 @@ def test_worker_role_covers_its_log_failures_and_secrets(stack: Stack) -> None:
 
     own = [right for right in rights_of(stack, "WorkerFunction") if right[0] not in STARS]
 
-    theirs = {*WRITES_LOGS, *TO_CONNECT, *TO_ENCRYPT, *TO_TELL, *TO_SET_ALARMS, *TO_RUN_THE_PIPELINE}
+    theirs = {*WRITES_LOGS, *TO_CONNECT, *TO_ENCRYPT, *TO_TELL, *TO_SET_WAKEUPS, *TO_RUN_THE_PIPELINE}
     assert {action for action, _ in own} == {
         "sqs:SendMessage",
         "scheduler:DeleteSchedule",

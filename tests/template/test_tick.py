@@ -35,28 +35,28 @@ def test_sweep_of_mode_sleep_is_another_schedule(stack: Stack) -> None:
     sweep = schedule(stack, "asleep")
 
     assert sweep["ScheduleExpression"] == "rate(120 minutes)"
-    # A new rate schedule begins with an invocation, which requests the alarms of the jobs that wait.
+    # A new rate schedule begins with an invocation, which requests the wake-ups of the jobs that wait.
     assert sweep["Name"] != schedule(stack)["Name"]
 
 
 @pytest.mark.planted("Value: \\*dispatcher", "Value: !Ref DispatcherFunction")
 @pytest.mark.planted(
-    "MINUTEHAND_ALARM_ROLE: !If \\[Sleeps, !GetAtt", "MINUTEHAND_ALARM_ROLE: !If [OnArm, !GetAtt"
+    "MINUTEHAND_WAKEUP_ROLE: !If \\[Sleeps, !GetAtt", "MINUTEHAND_WAKEUP_ROLE: !If [OnArm, !GetAtt"
 )
-def test_alarms_invoke_the_dispatcher_with_the_role_of_the_schedule(stack: Stack) -> None:
+def test_wakeups_invoke_the_dispatcher_with_the_role_of_the_schedule(stack: Stack) -> None:
     asleep, awake = (stack.deployed(**CASES[case]) for case in ("asleep", "existing"))
-    outputs = {name: output["Value"] for name, output in asleep.outputs.items() if name.startswith("Alarm")}
+    outputs = {name: output["Value"] for name, output in asleep.outputs.items() if name.startswith("Wakeup")}
     for function in ("ApiFunction", "DispatcherFunction", "WorkerFunction"):
-        alarms = {name: value for name, value in asleep.variables(function).items() if "_ALARM_" in name}
-        assert alarms == {
-            "MINUTEHAND_ALARM_GROUP": outputs["AlarmGroup"],
-            "MINUTEHAND_ALARM_TARGET": outputs["AlarmTarget"],
-            "MINUTEHAND_ALARM_ROLE": outputs["AlarmRole"],
+        wakeups = {name: value for name, value in asleep.variables(function).items() if "_WAKEUP_" in name}
+        assert wakeups == {
+            "MINUTEHAND_WAKEUP_GROUP": outputs["WakeupGroup"],
+            "MINUTEHAND_WAKEUP_TARGET": outputs["WakeupTarget"],
+            "MINUTEHAND_WAKEUP_ROLE": outputs["WakeupRole"],
         }
-        assert not any(value for name, value in awake.variables(function).items() if "_ALARM_" in name)
-    assert outputs["AlarmTarget"] == {"Fn::Sub": DISPATCHER}
-    assert outputs["AlarmRole"] == schedule(stack)["Target"]["RoleArn"] == arn("ScheduleRole")
-    assert outputs["AlarmGroup"] == {"Ref": "Schedules"}
+        assert not any(value for name, value in awake.variables(function).items() if "_WAKEUP_" in name)
+    assert outputs["WakeupTarget"] == {"Fn::Sub": DISPATCHER}
+    assert outputs["WakeupRole"] == schedule(stack)["Target"]["RoleArn"] == arn("ScheduleRole")
+    assert outputs["WakeupGroup"] == {"Ref": "Schedules"}
 
 
 @pytest.mark.planted("RetryPolicy: {MaximumRetryAttempts: 0", "RetryPolicy: {MaximumRetryAttempts: 185")

@@ -87,12 +87,12 @@ def _dispatcher_row(number: int, tally: Tally, since: float, until: float) -> di
 
 
 def _tick_times(tally: Tally, since: float, until: float) -> Any:
-    """Return when the dispatcher ticks: at every interval, or in mode sleep for alarms and for sweeps."""
+    """Return when the dispatcher ticks: at every interval, or in mode sleep for wake-ups and for sweeps."""
     policy = tally.policy
     if policy.mode != "sleep":
         return _regular(policy.phase, policy.interval, since, until)
-    alarms = [at for at, _ in tally.ticks if since <= at < until]
-    return np.sort(np.concatenate([alarms, _regular(0.0, SWEEP, since, until)]))
+    wakeups = [at for at, _ in tally.ticks if since <= at < until]
+    return np.sort(np.concatenate([wakeups, _regular(0.0, SWEEP, since, until)]))
 
 
 def _regular(phase: float, interval: float, since: float, until: float) -> Any:

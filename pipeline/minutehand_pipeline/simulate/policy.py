@@ -65,7 +65,7 @@ class Policy:
     `recovers`          probability that an attempt beyond the record succeeds
     `worker_timeout`    of an invocation
     `grace`             added to a lease; MINUTEHAND_GRACE
-    `alarm_delay`       maximum delay of an alarm after its minute, in mode sleep
+    `wakeup_delay`      maximum delay of a wake-up after its minute, in mode sleep
     `latency`           from an offer to the start of its invocation
     `cold`              duration of a cold start; `warm` is how long an idle environment is kept
     `claim`, `finish`   time that a worker needs to claim its jobs, and to finish each job
@@ -91,7 +91,7 @@ class Policy:
     recovers: float = 0.0
     worker_timeout: float = 900.0
     grace: float = 2.0
-    alarm_delay: float = 60.0
+    wakeup_delay: float = 60.0
     latency: float = 0.05
     cold: float = 0.4
     warm: float = 300.0
@@ -131,7 +131,7 @@ POSITIVE = {
     "worker_timeout": 900.0,
 }
 NOT_NEGATIVE = (
-    "alarm_delay",
+    "wakeup_delay",
     "grace",
     "latency",
     "cold",

@@ -14,7 +14,7 @@ from minutehand_pipeline.simulate.ticks import Ticks
 MOST_OFFERED = 32
 # Seconds between two polls of a dispatcher that waits, from a dispatch to the next, and if limits have no room.
 POLL, TOGETHER, BLOCKED = 1.0, 0.1, 2.0
-# Seconds before a minute in which its alarm is not requested any more.
+# Seconds before a minute in which its wake-up is not requested any more.
 LEAD = 5.0
 MINUTE = 60.0
 
@@ -100,28 +100,28 @@ class PromptWaking(MinuteWaking):
 
 
 class SleepWaking(MinuteWaking):
-    """A tick in the minutes for which an alarm was requested."""
+    """A tick in the minutes for which a wake-up was requested."""
 
     def __init__(
         self, policy: Policy, agenda: Agenda, dispatcher: Dispatcher, tally: Tally, seed: int
     ) -> None:
-        """Start without alarms."""
+        """Start without wake-ups."""
         super().__init__(policy, agenda, dispatcher, tally, seed)
         self._minutes: set[float] = set()
 
     def due(self, now: float, known: float) -> None:
-        """Request the alarm of a job when it is known; its minute is that of the time when it is due."""
+        """Request the wake-up of a job when it is known; its minute is that of the time when it is due."""
         self._request(now, known)
 
     def need(self, now: float) -> None:
-        """Request the next alarm."""
+        """Request the next wake-up."""
         self._request(now, now)
 
     def _request(self, due: float, now: float) -> None:
         minute = math.ceil(max(due, now + LEAD) / MINUTE - 1e-9) * MINUTE
         if minute not in self._minutes:
             self._minutes.add(minute)
-            late = self.policy.alarm_delay * number(int(minute), self.seed)
+            late = self.policy.wakeup_delay * number(int(minute), self.seed)
             self.agenda.at(minute + late, TICKS, self._fire, minute)
 
     def _fire(self, now: float, minute: float) -> None:

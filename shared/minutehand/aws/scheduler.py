@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from minutehand.aws.role import region
-from minutehand.errors import AlarmError
+from minutehand.errors import WakeupError
 
 if TYPE_CHECKING:
     from minutehand.aws.service import Service
@@ -30,19 +30,19 @@ ADVICE = {
 
 
 class Scheduler:
-    """The alarms of one stack; AWS_ENDPOINT_URL_SCHEDULER may point to a local endpoint."""
+    """The wake-ups of one stack; AWS_ENDPOINT_URL_SCHEDULER may point to a local endpoint."""
 
     def __init__(self, group: str, target: str, role: str) -> None:
         """Remember the schedule group, and the ARNs of the dispatcher and of the role that invokes it."""
         self._group, self._target, self._role = group, target, role
 
     def create(self, name: str, minute: datetime) -> None:
-        """Create an alarm at a UTC minute, unless one of this name exists. Raises AlarmError."""
+        """Create a wake-up at a UTC minute, unless one of this name exists. Raises WakeupError."""
         body = json.dumps(self._schedule(minute)).encode()
         self._send("POST", f"/schedules/{name}", body, EXISTS)
 
     def delete(self, name: str) -> None:
-        """Delete an alarm, unless it has fired. Raises AlarmError."""
+        """Delete a wake-up, unless it has fired. Raises WakeupError."""
         self._send("DELETE", f"/schedules/{name}?groupName={quote(self._group, safe='')}", b"", ABSENT)
 
     def _schedule(self, minute: datetime) -> dict[str, Any]:
@@ -61,18 +61,18 @@ class Scheduler:
         }
 
     def _send(self, method: str, path: str, body: bytes, accepted: str) -> None:
-        # Imported at the first request: most invocations know that the alarm exists.
+        # Imported at the first request: most invocations know that the wake-up exists.
         from minutehand.aws.service import NoAnswerError
 
         try:
             answer = self._service.send(method, path, body, JSON)
         except NoAnswerError as error:
-            raise AlarmError(
+            raise WakeupError(
                 f"EventBridge Scheduler at {self._service.url} did not respond ({error}); a VPC needs a NAT gateway or "
                 "an endpoint for scheduler"
             ) from error
         if answer.status >= 300 and answer.code != accepted:
-            raise AlarmError(
+            raise WakeupError(
                 f"EventBridge Scheduler answered {answer.code}: {answer.message}{ADVICE.get(answer.code, '')}"
             )
 

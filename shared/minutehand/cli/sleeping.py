@@ -13,7 +13,7 @@ from minutehand.waking.unrequested import unrequested
 WARNING = (
     "warning: the dispatcher of this database runs in mode sleep, and {subject} no tick, because MINUTEHAND_MODE is "
     "not sleep here. Due jobs may wait for hours. To request a tick, set MINUTEHAND_MODE=sleep, "
-    "MINUTEHAND_ALARM_GROUP, MINUTEHAND_ALARM_TARGET and MINUTEHAND_ALARM_ROLE to the values of the stack, and run: "
+    "MINUTEHAND_WAKEUP_GROUP, MINUTEHAND_WAKEUP_TARGET and MINUTEHAND_WAKEUP_ROLE to the values of the stack, and run: "
     "minutehand tick --wake"
 )
 COMMAND, CONSOLE = "this command requested", "changes in this console request"

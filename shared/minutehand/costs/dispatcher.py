@@ -50,7 +50,7 @@ class DispatcherCosts:
         """Return the costs of some minutes in a mode with some work, without cold starts."""
         ticks, woken, waited = minutes, 0.0, 0.0
         if mode == "sleep":
-            ticks = minutes / 60 / self._of("sweep_hours") + (work.alarms if work else 0)
+            ticks = minutes / 60 / self._of("sweep_hours") + (work.wakeups if work else 0)
         elif mode == "prompt" and work:
             woken, waited = work.woken, work.wait_seconds
         seconds = (ticks + woken) * self._tick_ms(mode) / 1000 + waited

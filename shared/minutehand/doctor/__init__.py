@@ -36,7 +36,7 @@ DATABASE_CHECKS: Mapping[str, Callable[[ExaminedDatabase], Opinion]] = {
     "days": queue.days,
     "default-day": queue.default_day,
     "last-tick": queue.last_tick,
-    "alarm": queue.alarm,
+    "wakeup": queue.wakeup,
     "paused": queue.paused,
     "late": queue.late,
     "dead": queue.dead,

@@ -90,14 +90,14 @@ def last_tick(examined: ExaminedDatabase) -> Opinion:
     return ok(found)
 
 
-def alarm(examined: ExaminedDatabase) -> Opinion:
-    """Whether the latest tick in mode sleep could create the alarm of the next one."""
+def wakeup(examined: ExaminedDatabase) -> Opinion:
+    """Whether the latest tick in mode sleep could create the wake-up of the next one."""
     queue = examined.query("examine_queue")
-    if queue["alarm_failed"] is None:
-        return ok("no alarm of mode sleep is missing")
+    if queue["wakeup_failed"] is None:
+        return ok("no wake-up of mode sleep is missing")
     return problem(
-        f"a tick could not create the alarm of the next one at {queue['alarm_failed']:%Y-%m-%d %H:%M %Z}: "
-        f"{queue['alarm_error']}",
+        f"a tick could not create the wake-up of the next one at {queue['wakeup_failed']:%Y-%m-%d %H:%M %Z}: "
+        f"{queue['wakeup_error']}",
         "see the role of the dispatcher and the schedule group, then: minutehand tick",
     )
 

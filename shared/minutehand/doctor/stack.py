@@ -100,7 +100,7 @@ class Stack:
 
     @property
     def sleeps(self) -> bool:
-        """Whether alarms start the ticks; the schedule is a sweep then."""
+        """Whether wake-ups start the ticks; the schedule is a sweep then."""
         function = self.dispatcher_function
         return function is not None and function.variables.get(MODE.name) == "sleep"
 

@@ -193,7 +193,7 @@ def _facts(result: Tick) -> dict[str, int]:
         "invoked": result.fan_out.invoked,
         "forwarded": result.fan_out.forwarded,
         "refused": len(result.fan_out.refused),
-        **({} if result.arranged is None else {"failed_alarms": int(not result.arranged)}),
+        **({} if result.arranged is None else {"failed_wakeups": int(not result.arranged)}),
         **result.maintenance.figures(),
         "tick_ms": round(result.took.total_seconds() * 1000),
     }

@@ -105,9 +105,9 @@ METRICS = {
             "any",
         ),
         _dispatcher(
-            "failed_alarms",
+            "failed_wakeups",
             "counter",
-            "in the mode `sleep`, ticks that could not create the alarm of the next one",
+            "in the mode `sleep`, ticks that could not create the wake-up of the next one",
             "any: jobs may wait for the sweep",
         ),
         _dispatcher(

@@ -165,7 +165,7 @@ async def unblock(
             if ended:
                 jobs = len(ended) - ended.count(None)
                 await audit.record(executor, "unblock", actor, **scope, jobs=jobs, retry_after=None in ended)
-            # The next alarm may be that of the end of the wait.
+            # The next wake-up may be that of the end of the wait.
             await request(executor, [NOW] if ended else [])
         return bool(ended)
 

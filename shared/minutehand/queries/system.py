@@ -47,15 +47,15 @@ class System:
 
     `ticked` is the latest tick, `previous` the one before it, and `swept` the latest sweep; None if there was none.
     `capacity` and `offer_ttl` are those of the latest tick. `busy` counts the offered and running jobs, up to 10,000.
-    `alarm_failed` is when a tick in mode sleep could not create the next alarm, and `alarm_error` why.
+    `wakeup_failed` is when a tick in mode sleep could not create the next wake-up, and `wakeup_error` why.
     """
 
     now: datetime
     ticked: datetime | None
     previous: datetime | None
     swept: datetime | None
-    alarm_failed: datetime | None
-    alarm_error: str | None
+    wakeup_failed: datetime | None
+    wakeup_error: str | None
     capacity: int | None
     offer_ttl: timedelta | None
     busy: int

@@ -23,7 +23,7 @@ class KindUsage:
 class FinishedWork:
     """The jobs that finished after an attempt, and what they need in each mode.
 
-    `hops` is the number of delays of a limited length that would have delayed them. `alarms` is that of minutes in
+    `hops` is the number of delays of a limited length that would have delayed them. `wakeups` is that of minutes in
     which a tick finds some of them, and `tick_invocations` that of the workers' invocations if ticks offer them. In the
     mode prompt these are `prompt_invocations`, and the dispatcher waits for `wait_seconds`; it is invoked for that
     `woken` times.
@@ -32,7 +32,7 @@ class FinishedWork:
     now: datetime
     jobs: int
     hops: float
-    alarms: int
+    wakeups: int
     tick_invocations: float
     prompt_invocations: float
     wait_seconds: float

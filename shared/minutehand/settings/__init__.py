@@ -106,7 +106,7 @@ def code_version(environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def sleeps(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether the mode is sleep, in which alarms start the ticks."""
+    """Whether the mode is sleep, in which wake-ups start the ticks."""
     return table.MODE.read(environment) == "sleep"
 
 

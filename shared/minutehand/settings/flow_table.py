@@ -13,18 +13,18 @@ MODE = declare(
     *EVERYWHERE,
     CLI,
 )
-ALARM_GROUP = declare_text(
-    "MINUTEHAND_ALARM_GROUP", "In mode `sleep`: the schedule group of the alarms.", *EVERYWHERE, CLI
+WAKEUP_GROUP = declare_text(
+    "MINUTEHAND_WAKEUP_GROUP", "In mode `sleep`: the schedule group of the wake-ups.", *EVERYWHERE, CLI
 )
-ALARM_TARGET = declare_text(
-    "MINUTEHAND_ALARM_TARGET",
-    "In mode `sleep`: the ARN of the dispatcher, which alarms invoke.",
+WAKEUP_TARGET = declare_text(
+    "MINUTEHAND_WAKEUP_TARGET",
+    "In mode `sleep`: the ARN of the dispatcher, which wake-ups invoke.",
     *EVERYWHERE,
     CLI,
 )
-ALARM_ROLE = declare_text(
-    "MINUTEHAND_ALARM_ROLE",
-    "In mode `sleep`: the ARN of the role with which alarms invoke it.",
+WAKEUP_ROLE = declare_text(
+    "MINUTEHAND_WAKEUP_ROLE",
+    "In mode `sleep`: the ARN of the role with which wake-ups invoke it.",
     *EVERYWHERE,
     CLI,
 )

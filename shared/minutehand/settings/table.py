@@ -24,9 +24,6 @@ from minutehand.settings.declaring import (
     declare_text,
 )
 from minutehand.settings.flow_table import (
-    ALARM_GROUP,
-    ALARM_ROLE,
-    ALARM_TARGET,
     CAPACITY,
     CHUNK,
     CONCURRENCY,
@@ -35,6 +32,9 @@ from minutehand.settings.flow_table import (
     JOBS_PER_INVOCATION,
     MODE,
     OFFER_TTL,
+    WAKEUP_GROUP,
+    WAKEUP_ROLE,
+    WAKEUP_TARGET,
     WORKER_NAME,
     WORKER_ROUTES,
 )
@@ -52,9 +52,6 @@ from minutehand.settings.processes import (
 )
 
 __all__ = [
-    "ALARM_GROUP",
-    "ALARM_ROLE",
-    "ALARM_TARGET",
     "CAPACITY",
     "CHUNK",
     "CONCURRENCY",
@@ -73,6 +70,9 @@ __all__ = [
     "OFFER_TTL",
     "PREPARE",
     "SETTINGS",
+    "WAKEUP_GROUP",
+    "WAKEUP_ROLE",
+    "WAKEUP_TARGET",
     "WORKER_NAME",
     "WORKER_ROUTES",
 ]

@@ -1,9 +1,9 @@
-"""Sleep: no polling. Alarms start a tick in the minutes that need one, and a sweep every few hours repairs the rest.
+"""Sleep: no polling. Wake-ups start a tick in the minutes that need one, and a sweep every few hours repairs the rest.
 
-Every write that needs the dispatcher requests an alarm before its commit, so that a crash leaves a useless alarm and
-never a job without one. Every tick requests the alarm of the next time at which anything needs the dispatcher: due jobs
-that wait, retries, ends of offers and leases, schedules. Idea: the minute buckets of field reports about databases that
-a poll keeps awake; see docs/waking.md.
+Every write that needs the dispatcher requests a wake-up before its commit, so that a crash leaves a useless wake-up and
+never a job without one. Every tick requests the wake-up of the next time at which anything needs the dispatcher: due
+jobs that wait, retries, ends of offers and leases, schedules. Idea: the minute buckets of field reports about databases
+that a poll keeps awake; see docs/waking.md.
 """
 
 import logging
@@ -17,9 +17,9 @@ from minutehand.database import Database, Executor, sync_or_async
 from minutehand.model.enqueued import Enqueued
 from minutehand.model.failure import message_of
 from minutehand.settings import sleeps
-from minutehand.waking.alarms import alarms
 from minutehand.waking.mode import Wake
 from minutehand.waking.unrequested import unrequested
+from minutehand.waking.wakeups import wakeups
 
 # A time in the past means now.
 NOW = datetime.min.replace(tzinfo=UTC)
@@ -29,7 +29,7 @@ _trial: ContextVar[bool] = ContextVar("trial", default=False)
 
 
 class SleepWake(Wake):
-    """Requests the alarms of new jobs in their transaction."""
+    """Requests the wake-ups of new jobs in their transaction."""
 
     precedes_commit = True
 
@@ -47,31 +47,31 @@ class SleepWake(Wake):
         self._times = [NOW]
 
     async def before_commit(self, executor: Executor) -> None:
-        """Request the alarms of the jobs that were added last."""
+        """Request the wake-ups of the jobs that were added last."""
         await request(executor, self._times)
 
     async def after_commit(self, executor: Executor) -> None:
-        """Do nothing: the alarms exist."""
+        """Do nothing: the wake-ups exist."""
 
 
 @sync_or_async
 async def request(executor: Executor, times: Iterable[datetime | None]) -> None:
-    """In mode sleep, request alarms for these times, in the open transaction and after its writes.
+    """In mode sleep, request wake-ups for these times, in the open transaction and after its writes.
 
-    A time in the past means now; None needs no alarm. In other modes, only note that a tick was needed.
+    A time in the past means now; None needs no wake-up. In other modes, only note that a tick was needed.
     """
     needed = _times(*times) if not _trial.get() else []
     if needed and not sleeps():
         unrequested.needed = True
     elif needed:
         now = (await executor.run("clock"))[0]["now"]
-        await executor.block(lambda: alarms().request(needed, now))
+        await executor.block(lambda: wakeups().request(needed, now))
 
 
 async def request_for_jobs(executor: Executor, ids: Sequence[UUID], *, retried: bool) -> None:
-    """In mode sleep, request the alarm of the first of these jobs; the ticks then request those of the others.
+    """In mode sleep, request the wake-up of the first of these jobs; the ticks then request those of the others.
 
-    A retry may unblock groups; then the alarm is for now.
+    A retry may unblock groups; then the wake-up is for now.
     """
     if not sleeps():
         unrequested.needed = True
@@ -82,7 +82,7 @@ async def request_for_jobs(executor: Executor, ids: Sequence[UUID], *, retried: 
 
 @contextmanager
 def trial() -> Iterator[None]:
-    """Request no alarms for writes that this block rolls back."""
+    """Request no wake-ups for writes that this block rolls back."""
     token = _trial.set(True)
     try:
         yield
@@ -91,25 +91,25 @@ def trial() -> Iterator[None]:
 
 
 def arrange_tick(database: Database, *, mode_changed: bool = False) -> bool:
-    """At the end of a tick in mode sleep, request the next one; return whether its alarms exist.
+    """At the end of a tick in mode sleep, request the next one; return whether its wake-ups exist.
 
     That is the next time at which anything needs it, and a watch over offers and leases. A tick cannot see the jobs of
-    open transactions, whose alarm it may be, and invocations of the mode before request no alarms: then the next tick
-    is a minute later. So it is if anything fails; nothing is raised.
+    open transactions, whose wake-up it may be, and invocations of the mode before request no wake-ups: then the next
+    tick is a minute later. So it is if anything fails; nothing is raised.
     """
     try:
         # First the locks, then a new snapshot: a transaction that has ended in between is visible.
         waits = mode_changed or database.run("has_other_writers")[0]["found"]
         (record,) = database.run("next_need")
         now, busy_until = record["now"], record["busy_until"]
-        exist = alarms().request(_times(record["needed"], now if waits else None), now)
-        name, at = (alarms().watch(busy_until, now) if busy_until else None) or (None, None)
+        exist = wakeups().request(_times(record["needed"], now if waits else None), now)
+        name, at = (wakeups().watch(busy_until, now) if busy_until else None) or (None, None)
         database.run("note_watch", name=name, at=at)
         failed = not exist or (busy_until is not None and name is None)
-        database.run("note_alarm", error=alarms().failure or "unknown" if failed else None)
+        database.run("note_wakeup", error=wakeups().failure or "unknown" if failed else None)
         return not failed
     except Exception as error:
-        logger.error("the next alarm is unknown: %s: %s", type(error).__name__, message_of(error))
+        logger.error("the next wake-up is unknown: %s: %s", type(error).__name__, message_of(error))
         tick_again()
         return False
 
@@ -121,10 +121,10 @@ def arrange_work(database: Database) -> None:
     """
     try:
         (record,) = database.run("next_need")
-        if alarms().request(_times(record["needed"]), record["now"]) and record["busy_until"] is None:
-            alarms().delete(watch["name"] for watch in database.run("end_watches"))
+        if wakeups().request(_times(record["needed"]), record["now"]) and record["busy_until"] is None:
+            wakeups().delete(watch["name"] for watch in database.run("end_watches"))
     except Exception as error:
-        logger.error("the next alarm is unknown: %s: %s", type(error).__name__, message_of(error))
+        logger.error("the next wake-up is unknown: %s: %s", type(error).__name__, message_of(error))
 
 
 def _times(*times: datetime | None) -> list[datetime]:
@@ -132,16 +132,16 @@ def _times(*times: datetime | None) -> list[datetime]:
 
 
 def tick_again() -> None:
-    """Request an alarm of the next minute, by the clock of this process."""
+    """Request a wake-up of the next minute, by the clock of this process."""
     now = datetime.now(UTC)
-    alarms().request([now], now)
+    wakeups().request([now], now)
 
 
 @contextmanager
 def invocation(database: Database, *, ticks: bool = False) -> Iterator[None]:
     """In mode sleep, leave the database alone after an invocation, since an open connection keeps it awake.
 
-    A worker requests the next alarm. A dispatcher that fails is started again a minute later.
+    A worker requests the next wake-up. A dispatcher that fails is started again a minute later.
     """
     if not sleeps():
         yield

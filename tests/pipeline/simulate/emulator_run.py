@@ -18,7 +18,7 @@ from minutehand import Retry
 from minutehand.batches import close_batch, open_batch
 from minutehand.costs.dispatcher import Mode
 from minutehand.operations.controls import limit
-from minutehand.waking import alarms
+from minutehand.waking import wakeups
 from tests.lambda_faults.cost_runs import Installation, installed
 from tests.servers import Database
 
@@ -26,7 +26,7 @@ from tests.servers import Database
 ARRIVE, INTERVAL = 100.0, {"minute": 10.0, "prompt": 60.0, "sleep": 60.0}
 JOBS, IN_BURST, CAPACITY, CHUNK, OF_KIND = 330, 90, 12, 2, 4
 RETRY = Retry(strategy="fixed", min=timedelta(seconds=5), jitter=False)
-# Seconds between two checks for alarms, and after which a run that does not end fails.
+# Seconds between two checks for wake-ups, and after which a run that does not end fails.
 STEP, PATIENCE = 0.05, 900.0
 HANDLER = """
 import time
@@ -90,7 +90,7 @@ def _warm(here: Installation) -> None:
         for name in here.event_bridge.names:
             here.event_bridge.delete(name)
     # This process must forget them too, or it would not request them again.
-    alarms.alarms_of.cache_clear()
+    wakeups.wakeups_of.cache_clear()
     here.stage.sql("truncate minutehand.jobs_done, minutehand.attempts")
 
 
@@ -128,7 +128,7 @@ def _live(here: Installation, arrivals: list[tuple[float, Callable[[], object]]]
         while arrivals and began + arrivals[0][0] <= now:
             arrivals.pop(0)[1]()
         if here.event_bridge is not None:
-            due = [name for name, at in here.event_bridge.alarms.items() if at.timestamp() <= now]
+            due = [name for name, at in here.event_bridge.wakeups.items() if at.timestamp() <= now]
             for name in due:
                 here.event_bridge.delete(name)
             if due:

@@ -64,7 +64,7 @@ def compared(
         capacity=CAPACITY,
         chunk=CHUNK,
         worker_timeout=60.0,
-        alarm_delay=0.0,
+        wakeup_delay=0.0,
         cold=0.0,
         limits=(Limit(limit=OF_KIND, kind="slow"), Limit(limit=1, queue="default", per="group")),
     )

@@ -18,7 +18,7 @@ WORKER = """
     adjust_budgets advance_schedules advance_settled cancel_lapsed claim delete_batches end_tick end_watches
     expire extend finish finish_done finish_in_batch fire fold_lanes free_keys make_days note_watch offer prune_firings
     prune_groups prune_rates raise_floor read_due_schedules reap release remove_lanes retain set_schedules_aside
-    settle start_sweep start_tick note_alarm note_mode supersede sweep take withdraw begin_wait end_wait poll
+    settle start_sweep start_tick note_wakeup note_mode supersede sweep take withdraw begin_wait end_wait poll
     forget_times kind_times record_times record_usage take_ahead check_batches check_predecessors count_minutes
     prune_history prune_unclaimed
 """

@@ -23,7 +23,7 @@ ASSUMPTIONS = (
     "Attempts take as long, and end, as recorded. Limits, rates, pauses and the turns of tenants are not included; the "
     "jobs of a group run one at a time.",
     "In mode minute the dispatcher ticks in the last millisecond of each minute, which is the worst for jobs that are "
-    "due at full minutes. In mode sleep an alarm starts its tick up to 60 s after its minute.",
+    "due at full minutes. In mode sleep a wake-up starts its tick up to 60 s after its minute.",
     "A worker needs 10 ms to claim, or 55 ms in mode sleep, 5 ms to finish a job, and 400 ms for a cold start. Lambda "
     "starts an invocation after 50 ms. The worker function has the stated timeout and no reserved concurrency.",
     "A tick takes 150 ms at 512 MB, and 200 ms in mode sleep. In mode prompt, the time for which the dispatcher waits "

@@ -13,7 +13,7 @@ from minutehand.settings import Settings, read_settings
 from minutehand.settings.table import MODE
 from minutehand.tick import LOWEST_COUNT_LIMIT, Tick
 from minutehand.tick import tick as run_tick
-from minutehand.waking.alarms import alarms
+from minutehand.waking.wakeups import wakeups
 
 NO_WORKER = (
     "MINUTEHAND_WORKER is not set: set it to the name of the worker function, "
@@ -62,8 +62,8 @@ def _wake() -> int:
         raise ConfigurationError(NO_MODE)
     with open_database() as database:
         minutehand.wake(connection=database)
-    if mode == "sleep" and (failure := alarms().failure):
-        print_message(f"The alarm was not created: {failure}")
+    if mode == "sleep" and (failure := wakeups().failure):
+        print_message(f"The wake-up was not created: {failure}")
         return 1
     print_message(WOKEN[mode])
     return 0

@@ -1,6 +1,6 @@
 -- Facts about the queue; needs the privileges of minutehand_reader.
 select (select nullif(ticked, '-infinity') from minutehand.dispatcher) as ticked, clock_timestamp() as now,
-       (select alarm_failed from minutehand.dispatcher) as alarm_failed, (select alarm_error from minutehand.dispatcher) as alarm_error,
+       (select wakeup_failed from minutehand.dispatcher) as wakeup_failed, (select wakeup_error from minutehand.dispatcher) as wakeup_error,
        (select max_payload from minutehand.settings) as max_payload,
        (select coalesce(array_agg(day order by day), '{}')
           from (values (0), (1)) ahead (n), to_char(now() at time zone 'UTC' + n * interval '1 day', 'YYYYMMDD') day

@@ -1,7 +1,7 @@
 -- Returns what concerns the whole installation: the time, the latest ticks, how much of the capacity is in use, the versions of
 -- the schema, and the connections. Needs the privileges of minutehand_reader.
 select clock_timestamp() as now, nullif(d.ticked, '-infinity') as ticked, nullif(d.since, '-infinity') as previous,
-       nullif(d.swept, '-infinity') as swept, d.alarm_failed, d.alarm_error, d.capacity, d.offer_ttl,
+       nullif(d.swept, '-infinity') as swept, d.wakeup_failed, d.wakeup_error, d.capacity, d.offer_ttl,
        (select count(*)
           from (select from minutehand.jobs_live j
                  where coalesce(j.offered, j.claimed) is not null and j.visible > now()

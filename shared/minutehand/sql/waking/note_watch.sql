@@ -1,4 +1,4 @@
--- Notes the alarm of a tick that watches over offered and running jobs, and forgets those that have fired.
+-- Notes the wake-up of a tick that watches over offered and running jobs, and forgets those that have fired.
 with fired as (
     delete from minutehand.watches where at <= clock_timestamp()
 )

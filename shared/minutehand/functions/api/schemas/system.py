@@ -21,10 +21,10 @@ class Ticks(BaseModel):
     swept: datetime | None = Field(
         description="the latest sweep, which corrects where ticks look for due jobs"
     )
-    alarm_failed: datetime | None = Field(
-        description="in mode `sleep`: when a tick could not create the alarm of the next one"
+    wakeup_failed: datetime | None = Field(
+        description="in mode `sleep`: when a tick could not create the wake-up of the next one"
     )
-    alarm_error: str | None
+    wakeup_error: str | None
     offer_ttl: float | None = Field(description="the offers' time to live in seconds")
 
 
@@ -115,8 +115,8 @@ def system_fields(found: library.System, examination: Examination | None) -> dic
             "last": found.ticked,
             "previous": found.previous,
             "swept": found.swept,
-            "alarm_failed": found.alarm_failed,
-            "alarm_error": found.alarm_error,
+            "wakeup_failed": found.wakeup_failed,
+            "wakeup_error": found.wakeup_error,
             "offer_ttl": found.offer_ttl,
         },
         "capacity": {
@@ -142,8 +142,8 @@ SYSTEM = {
         "last": AT,
         "previous": AT,
         "swept": AT,
-        "alarm_failed": None,
-        "alarm_error": None,
+        "wakeup_failed": None,
+        "wakeup_error": None,
         "offer_ttl": 120.0,
     },
     "capacity": {"limit": 50, "used": 12, "free": 38},

@@ -38,11 +38,11 @@ function Installation() {
     <//>`;
 }
 
-function ticks({ mode, ticks: { last, previous, swept, alarm_failed: failed, alarm_error: reason, offer_ttl: ttl } }) {
+function ticks({ mode, ticks: { last, previous, swept, wakeup_failed: failed, wakeup_error: reason, offer_ttl: ttl } }) {
   return {
     mode, "last tick": last ? html`<${Time} at=${last} />` : "never", "tick before": previous && html`<${Time} at=${previous} />`,
     "last sweep": swept && html`<${Time} at=${swept} />`, "an offer lasts": ttl && duration(ttl),
-    "alarm failed": failed && html`<${Time} at=${failed} />: ${reason}`,
+    "wake-up failed": failed && html`<${Time} at=${failed} />: ${reason}`,
   };
 }
 

@@ -1,7 +1,7 @@
-"""Alarms: one-off schedules that start a tick at a UTC minute.
+"""Wake-ups: one-off schedules that start a tick at a UTC minute.
 
-All writers share the alarm of a minute, whose name is that minute. It is never deleted. So a conflict proves that its
-tick will come, provided that no writer requests the alarm of a minute that has begun: see `minute_of`.
+All writers share the wake-up of a minute, whose name is that minute. It is never deleted. So a conflict proves that its
+tick will come, provided that no writer requests the wake-up of a minute that has begun: see `minute_of`.
 """
 
 import logging
@@ -12,17 +12,17 @@ from time import monotonic
 from typing import Protocol
 from uuid import uuid4
 
-from minutehand.errors import AlarmError, ConfigurationError
+from minutehand.errors import ConfigurationError, WakeupError
 from minutehand.model.failure import message_of
-from minutehand.settings.table import ALARM_GROUP, ALARM_ROLE, ALARM_TARGET
+from minutehand.settings.table import WAKEUP_GROUP, WAKEUP_ROLE, WAKEUP_TARGET
 
 MINUTE = timedelta(minutes=1)
-# How far the clocks of the database and of AWS may differ, and how long a request may take: an alarm that has fired is
+# How far the clocks of the database and of AWS may differ, and how long a request may take: a wake-up that has fired is
 # not requested again.
 LEAD = timedelta(seconds=5)
 # A function takes longer to start. Jobs of one call are microseconds apart, and do not each need a minute.
 TOLERANCE = timedelta(milliseconds=100)
-# Alarms of later times are created by the tick before them.
+# Wake-ups of later times are created by the tick before them.
 HORIZON = timedelta(days=365)
 MOST = 10
 # After a failure, requests of this process do not wait for Scheduler until then.
@@ -38,21 +38,21 @@ def minute_of(needed: datetime, now: datetime) -> datetime:
     return begun if begun == earliest else begun + MINUTE
 
 
-class AlarmClock(Protocol):
-    """Creates and deletes alarms: EventBridge Scheduler. Raises AlarmError."""
+class WakeupClock(Protocol):
+    """Creates and deletes wake-ups: EventBridge Scheduler. Raises WakeupError."""
 
     def create(self, name: str, minute: datetime) -> None:
-        """Create the alarm of this name, unless it exists."""
+        """Create the wake-up of this name, unless it exists."""
 
     def delete(self, name: str) -> None:
-        """Delete the alarm of this name, if it exists."""
+        """Delete the wake-up of this name, if it exists."""
 
 
-class Alarms:
-    """Request alarms, those of a minute once in this process."""
+class Wakeups:
+    """Request wake-ups, those of a minute once in this process."""
 
-    def __init__(self, clock: AlarmClock) -> None:
-        """Remember where alarms are created."""
+    def __init__(self, clock: WakeupClock) -> None:
+        """Remember where wake-ups are created."""
         self._clock = clock
         self._known: set[datetime] = set()
         self._failure: str | None = None
@@ -60,13 +60,13 @@ class Alarms:
 
     @property
     def failure(self) -> str | None:
-        """Why the latest alarm was not created, or the one before it that failed first; None if it was created."""
+        """Why the latest wake-up was not created, or the one before it that failed first; None if it was created."""
         return self._failure
 
     def request(self, times: Iterable[datetime], now: datetime) -> bool:
-        """Request the shared alarms of the earliest ten minutes of these times; the ticks then request the others.
+        """Request the shared wake-ups of the earliest ten minutes of these times; the ticks then request the others.
 
-        Return whether they exist. A failure is logged and not raised: the next alarm or sweep finds the jobs.
+        Return whether they exist. A failure is logged and not raised: the next wake-up or sweep finds the jobs.
         """
         soon = sorted({minute_of(time, now) for time in times if time < now + HORIZON})[:MOST]
         self._known = {minute for minute in self._known if minute > now}
@@ -76,29 +76,31 @@ class Alarms:
         return self._known.issuperset(soon)
 
     def watch(self, time: datetime, now: datetime) -> tuple[str, datetime] | None:
-        """Request an alarm of its own; return its name and minute, or None if that failed."""
+        """Request a wake-up of its own; return its name and minute, or None if that failed."""
         minute = minute_of(time, now)
         name = f"watch-{_text(minute)}-{uuid4().hex[:12]}"
         return (name, minute) if self._try_to_create(name, minute) else None
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete alarms that `watch` has created. One that remains starts a tick for nothing."""
+        """Delete wake-ups that `watch` has created. One that remains starts a tick for nothing."""
         try:
             for name in names:
                 self._clock.delete(name)
-        except AlarmError as error:
-            logger.warning("an alarm was not deleted, so the next tick finds nothing to do: %s", error)
+        except WakeupError as error:
+            logger.warning("a wake-up was not deleted, so the next tick finds nothing to do: %s", error)
 
     def _try_to_create(self, name: str, minute: datetime) -> bool:
         try:
             if monotonic() < self._rests_until:
-                raise AlarmError("EventBridge Scheduler failed a moment ago")
+                raise WakeupError("EventBridge Scheduler failed a moment ago")
             self._clock.create(name, minute)
-        except AlarmError as error:
+        except WakeupError as error:
             self._rests_until = max(self._rests_until, monotonic() + REST_SECONDS)
             self._failure = self._failure or message_of(error)
             logger.error(
-                "the alarm %s was not created, so its jobs wait for the next alarm or sweep: %s", name, error
+                "the wake-up %s was not created, so its jobs wait for the next wake-up or sweep: %s",
+                name,
+                error,
             )
             return False
         self._failure = None
@@ -109,15 +111,15 @@ def _text(minute: datetime) -> str:
     return f"{minute:%Y-%m-%dT%H-%M}"
 
 
-def alarms() -> Alarms:
-    """Return the alarms of the stack that the environment names; raise ConfigurationError if it names none."""
-    return alarms_of(ALARM_GROUP.read(), ALARM_TARGET.read(), ALARM_ROLE.read())
+def wakeups() -> Wakeups:
+    """Return the wake-ups of the stack that the environment names; raise ConfigurationError if it names none."""
+    return wakeups_of(WAKEUP_GROUP.read(), WAKEUP_TARGET.read(), WAKEUP_ROLE.read())
 
 
 @cache
-def alarms_of(group: str, target: str, role: str) -> Alarms:
-    """Return the alarms of a stack."""
-    names = {ALARM_GROUP.name: group, ALARM_TARGET.name: target, ALARM_ROLE.name: role}
+def wakeups_of(group: str, target: str, role: str) -> Wakeups:
+    """Return the wake-ups of a stack."""
+    names = {WAKEUP_GROUP.name: group, WAKEUP_TARGET.name: target, WAKEUP_ROLE.name: role}
     if missing := [name for name, value in names.items() if not value]:
         raise ConfigurationError(
             f"MINUTEHAND_MODE=sleep needs {' and '.join(missing)}; copy them from the outputs of the stack, or set "
@@ -126,4 +128,4 @@ def alarms_of(group: str, target: str, role: str) -> Alarms:
     # Imported only when used, for the sake of cold starts.
     from minutehand.aws import Scheduler
 
-    return Alarms(Scheduler(group, target, role))
+    return Wakeups(Scheduler(group, target, role))

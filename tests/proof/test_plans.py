@@ -170,7 +170,7 @@ def test_floor_keeps_scans_short_despite_an_old_snapshot(
         leave_dead_rows(connection, later)
 
         without_floor = {name: cost(connection, name, later) for name in BOUNDED}
-        connection.execute("update minutehand.dispatcher set settled = %s", [later])
+        connection.execute("update minutehand.dispatcher set settled = %s, busy_since = now()", [later])
         minutehand.Database.borrow(connection).run("raise_floor", now=later)
         with_floor = {name: cost(connection, name, later) for name in BOUNDED}
         connection.execute(DUE_LATER, [later, DEAD_ROWS])
@@ -181,6 +181,26 @@ def test_floor_keeps_scans_short_despite_an_old_snapshot(
     assert all(after_growth[name] <= BOUNDED[name] for name in BOUNDED), (
         "the planner has no statistics of the new backlog"
     )
+
+
+def test_count_of_busy_jobs_stays_short_despite_an_old_snapshot(
+    direct_database: servers.Database, connection: Connection
+) -> None:
+    """The leases of the finished jobs would not be over yet."""
+    now = datetime.now(UTC)
+    with connect(direct_database.admin_url) as old, old.transaction():
+        old.execute("set transaction isolation level repeatable read")
+        old.execute("select 1")
+        leave_dead_rows(connection, now + timedelta(hours=1))
+        connection.execute("update minutehand.dispatcher set settled = now()")
+        minutehand.Database.borrow(connection).run("raise_floor", now=None)
+
+        from_the_beginning = cost(connection, "offer", now)
+        connection.execute("update minutehand.dispatcher set busy_since = now()")
+        since = cost(connection, "offer", now)
+
+    assert from_the_beginning > 10_000
+    assert since < 30
 
 
 DEAD_ROWS = 100_000

@@ -669,7 +669,8 @@ begin
     return minutehand.bounds_left(most, array(
         select row(j.id, j.tenant, j.queue, j.kind, coalesce(j.key, ''), coalesce(j.group, ''), 0, j.visible)::minutehand.counted_job
           from minutehand.jobs_live j
-         where coalesce(j.offered, j.claimed) is not null and j.visible > moment), moment, false);
+         where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= (select busy_since from minutehand.dispatcher)
+           and j.visible > moment), moment, false);
 end
 $$;
 
@@ -800,7 +801,8 @@ CREATE FUNCTION minutehand.busy(bound minutehand.bound) RETURNS bigint
 begin
     return (select count(*)
               from minutehand.jobs_live j
-             where coalesce(j.offered, j.claimed) is not null and j.visible > now()
+             where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= (select busy_since from minutehand.dispatcher)
+               and j.visible > now()
                and minutehand.bounds_job(bound, j.tenant, j.queue, j.kind, j.key, j.group));
 end
 $$;
@@ -1549,7 +1551,8 @@ begin
     return (select count(*)
               from (select
                       from minutehand.jobs_live j
-                     where coalesce(j.offered, j.claimed) is not null and j.visible > now()
+                     where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= (select busy_since from minutehand.dispatcher)
+                       and j.visible > now()
                      limit capacity) busy);
 end
 $$;
@@ -5353,6 +5356,7 @@ CREATE TABLE minutehand.dispatcher (
     wakeup_error minutehand.reason,
     mode text,
     mode_since timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    busy_since timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
     CONSTRAINT dispatcher_is_one_row CHECK (one),
     CONSTRAINT dispatcher_mode CHECK ((mode = ANY (ARRAY['minute'::text, 'prompt'::text, 'sleep'::text])))
 );
@@ -5364,8 +5368,9 @@ CREATE FUNCTION minutehand.slots_left(of_queue text, state minutehand.dispatcher
         select queue, count(*)::integer as jobs
           from (select j.queue::text
                   from minutehand.jobs_live j
-                 where coalesce(j.offered, j.claimed) is not null and j.visible > moment
-                 order by j.visible
+                 where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= state.busy_since
+                   and j.visible > moment
+                 order by greatest(j.offered, j.claimed)
                  limit state.capacity) j
          group by queue
     ), own as (
@@ -6899,7 +6904,7 @@ CREATE INDEX jobs_done_default_tenant_id_idx ON minutehand.jobs_done_default USI
 
 CREATE INDEX jobs_live_batch_id_idx ON minutehand.jobs_live USING btree (batch, id) WHERE (batch IS NOT NULL);
 
-CREATE INDEX jobs_live_busy ON minutehand.jobs_live USING btree (visible) WHERE (COALESCE(offered, claimed) IS NOT NULL);
+CREATE INDEX jobs_live_busy ON minutehand.jobs_live USING btree (GREATEST(offered, claimed), visible) WHERE (COALESCE(offered, claimed) IS NOT NULL);
 
 CREATE INDEX jobs_live_cancelling ON minutehand.jobs_live USING btree (visible) WHERE (cancelling IS NOT NULL);
 

@@ -26,7 +26,8 @@ as $$
 begin
     return (select count(*)
               from minutehand.jobs_live j
-             where coalesce(j.offered, j.claimed) is not null and j.visible > now()
+             where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= (select busy_since from minutehand.dispatcher)
+               and j.visible > now()
                and minutehand.bounds_job(bound, j.tenant, j.queue, j.kind, j.key, j.group));
 end
 $$;
@@ -78,7 +79,8 @@ begin
     return minutehand.bounds_left(most, array(
         select row(j.id, j.tenant, j.queue, j.kind, coalesce(j.key, ''), coalesce(j.group, ''), 0, j.visible)::minutehand.counted_job
           from minutehand.jobs_live j
-         where coalesce(j.offered, j.claimed) is not null and j.visible > moment), moment, false);
+         where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= (select busy_since from minutehand.dispatcher)
+           and j.visible > moment), moment, false);
 end
 $$;
 

@@ -38,8 +38,9 @@ as $$
         select queue, count(*)::integer as jobs
           from (select j.queue::text
                   from minutehand.jobs_live j
-                 where coalesce(j.offered, j.claimed) is not null and j.visible > moment
-                 order by j.visible
+                 where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= state.busy_since
+                   and j.visible > moment
+                 order by greatest(j.offered, j.claimed)
                  limit state.capacity) j
          group by queue
     ), own as (

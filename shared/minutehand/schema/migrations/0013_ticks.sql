@@ -1,4 +1,4 @@
--- Ticks: scopes without room, which of them block the head of a stream, and wake-ups that could not be created.
+-- Ticks: scopes without room, which of them block the head of a stream, and alarms that could not be created.
 
 -- The scopes without room in a queue, by name: kinds, tenants, and others, which name more than one, or a key; null for none.
 -- Objects, because their keys are found by binary search: a tick looks up every row that it reads.
@@ -15,7 +15,7 @@ alter table minutehand.lanes add mixed boolean not null default true;
 alter table minutehand.lane_changes add mixed boolean not null default true;
 alter type minutehand.due_lane add attribute mixed boolean;
 
--- Why a tick in mode sleep could not create the wake-up of the next one, and when; null after one that could.
+-- Why a tick in mode sleep could not create the alarm of the next one, and when; null after one that could.
 alter table minutehand.dispatcher
-    add wakeup_failed timestamptz,
-    add wakeup_error  minutehand.reason;
+    add alarm_failed timestamptz,
+    add alarm_error  minutehand.reason;

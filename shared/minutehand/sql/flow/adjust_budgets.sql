@@ -5,15 +5,15 @@
 -- again, by 1, 2, 4 and so on a minute.
 with clock as (
     -- The limit is for the planner, which would expect thousands of rows.
-    select since, ticked as now from minutehand.dispatcher limit 1
+    select since, ticked as now, busy_since from minutehand.dispatcher limit 1
 ), missed as (
     select queue, count(*)::integer as jobs
       from (select j.queue
               from minutehand.jobs_live j
-             where coalesce(j.offered, j.claimed) is not null
+             where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= (select busy_since from clock)
                and j.visible > (select since from clock) and j.visible <= (select now from clock)
                and j.offered is not null and j.claimed is null and j.prior is null
-             order by j.visible
+             order by greatest(j.offered, j.claimed)
              limit %(capacity)s) lapsed
      group by queue
 ), aged as (

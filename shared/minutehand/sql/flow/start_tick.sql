@@ -1,7 +1,11 @@
 -- Records the tick in the dispatcher's row, and locks that row, so that ticks count the capacity one after the other. Waits
 -- for workers that are taking jobs, and lets others wait until the transaction ends.
 with started as materialized (
-    update minutehand.dispatcher set since = ticked, ticked = coalesce(%(now)s, clock_timestamp()) returning ticked
+    update minutehand.dispatcher
+       set since = ticked, ticked = coalesce(%(now)s, clock_timestamp()),
+           -- The clock was set back, or a test did so.
+           busy_since = least(busy_since, coalesce(%(now)s, clock_timestamp()) - interval '6 seconds')
+    returning ticked
 )
 select started.ticked, locked.count
   from started

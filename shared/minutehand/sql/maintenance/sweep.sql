@@ -1,5 +1,6 @@
 -- Derives the lanes from the jobs, and repairs those that would hide one. Reads the first entry of each lane in the index,
 -- so that the cost does not depend on the number of jobs. Locked lanes are left to the next sweep, so that no tick waits.
+-- Likewise repairs `busy_since`, which SQL or a clock that was set back may have made too late.
 with recursive used (queue, priority, first) as (
     (select queue, priority, visible from minutehand.jobs_live order by queue, priority, visible limit 1)
     union all
@@ -55,6 +56,11 @@ with recursive used (queue, priority, first) as (
      where missing
      order by queue, priority
         on conflict (queue, priority) do nothing
+), since as (
+    update minutehand.dispatcher d
+       set busy_since = first.start - interval '6 seconds'
+      from (select min(greatest(offered, claimed)) as start from minutehand.jobs_live where coalesce(offered, claimed) is not null) first
+     where first.start < d.busy_since
 ), lower as materialized (
     select w.queue, w.priority, w.floor, w.shared, w.grouped
       from wrong w

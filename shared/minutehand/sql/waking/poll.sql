@@ -17,7 +17,8 @@ select coalesce((select waiter = %(waiter)s from minutehand.waiting), false) as 
        (select count(*)
           from (select
                   from minutehand.jobs_live
-                 where coalesce(offered, claimed) is not null and visible > now()
+                 where coalesce(offered, claimed) is not null and greatest(offered, claimed) >= (select busy_since from minutehand.dispatcher)
+                   and visible > now()
                  limit %(capacity)s) busy) as busy,
        (exists (select
                  from minutehand.rates r

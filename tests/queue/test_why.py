@@ -239,6 +239,8 @@ def test_why_writes_times_in_the_given_zone(queue: Queue) -> None:
 
 @pytest.mark.parametrize(("role", "reason"), [("operator", "silent_dispatcher"), ("tenant", "next_tick")])
 def test_why_answers_with_what_the_role_may_read(queue: Queue, login: Login, role: str, reason: str) -> None:
-    job = queue.enqueue(tenant="acme")
+    job, database = queue.enqueue(tenant="acme"), TenantDatabase(login(role), "acme")
+    assert why(database, job).reason == reason
 
-    assert why(TenantDatabase(login(role), "acme"), job).reason == reason
+    pause(queue.database, tenant="acme", reason="migration")
+    assert why(database, job).reason == "paused"

@@ -669,7 +669,7 @@ begin
     return minutehand.bounds_left(most, array(
         select row(j.id, j.tenant, j.queue, j.kind, coalesce(j.key, ''), coalesce(j.group, ''), 0, j.visible)::minutehand.counted_job
           from minutehand.jobs_live j
-         where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= (select busy_since from minutehand.dispatcher)
+         where coalesce(j.offered, j.claimed) is not null and coalesce(j.claimed, j.offered) >= (select busy_since from minutehand.dispatcher)
            and j.visible > moment), moment, false);
 end
 $$;
@@ -801,8 +801,7 @@ CREATE FUNCTION minutehand.busy(bound minutehand.bound) RETURNS bigint
 begin
     return (select count(*)
               from minutehand.jobs_live j
-             where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= (select busy_since from minutehand.dispatcher)
-               and j.visible > now()
+             where coalesce(j.offered, j.claimed) is not null and j.visible > now()
                and minutehand.bounds_job(bound, j.tenant, j.queue, j.kind, j.key, j.group));
 end
 $$;
@@ -1551,7 +1550,7 @@ begin
     return (select count(*)
               from (select
                       from minutehand.jobs_live j
-                     where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= (select busy_since from minutehand.dispatcher)
+                     where coalesce(j.offered, j.claimed) is not null and coalesce(j.claimed, j.offered) >= (select busy_since from minutehand.dispatcher)
                        and j.visible > now()
                      limit capacity) busy);
 end
@@ -5368,9 +5367,9 @@ CREATE FUNCTION minutehand.slots_left(of_queue text, state minutehand.dispatcher
         select queue, count(*)::integer as jobs
           from (select j.queue::text
                   from minutehand.jobs_live j
-                 where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= state.busy_since
+                 where coalesce(j.offered, j.claimed) is not null and coalesce(j.claimed, j.offered) >= state.busy_since
                    and j.visible > moment
-                 order by greatest(j.offered, j.claimed)
+                 order by coalesce(j.claimed, j.offered)
                  limit state.capacity) j
          group by queue
     ), own as (
@@ -6904,7 +6903,7 @@ CREATE INDEX jobs_done_default_tenant_id_idx ON minutehand.jobs_done_default USI
 
 CREATE INDEX jobs_live_batch_id_idx ON minutehand.jobs_live USING btree (batch, id) WHERE (batch IS NOT NULL);
 
-CREATE INDEX jobs_live_busy ON minutehand.jobs_live USING btree (GREATEST(offered, claimed), visible) WHERE (COALESCE(offered, claimed) IS NOT NULL);
+CREATE INDEX jobs_live_busy ON minutehand.jobs_live USING btree (COALESCE(claimed, offered), visible) WHERE (COALESCE(offered, claimed) IS NOT NULL);
 
 CREATE INDEX jobs_live_cancelling ON minutehand.jobs_live USING btree (visible) WHERE (cancelling IS NOT NULL);
 

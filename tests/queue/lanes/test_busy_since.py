@@ -6,6 +6,7 @@ from typing import LiteralString
 import pytest
 
 from minutehand import enqueue
+from minutehand.offer import withdraw
 from tests.queue.lanes.stage import finish_all, maintain, tick
 from tests.queue.stage import Queue
 
@@ -14,6 +15,7 @@ HOUR = timedelta(hours=1)
 # The jobs were claimed an hour ago, and their leases last for another one.
 AGE: LiteralString = """update minutehand.jobs_live
     set claimed = claimed - interval '1 hour', visible = visible + interval '1 hour'"""
+AHEAD: LiteralString = "update minutehand.dispatcher set busy_since = now() + interval '1 hour'"
 LAPSE: LiteralString = "update minutehand.jobs_live set visible = now() - interval '1 minute'"
 
 
@@ -74,8 +76,12 @@ def test_busy_since_waits_for_open_transactions(direct_queue: Queue) -> None:
 @pytest.mark.fault("advance_settled", ", now[(][)][)] - interval", ") - interval")
 def test_busy_since_is_not_in_the_future_of_the_server(direct_queue: Queue) -> None:
     tick(direct_queue, ahead=HOUR)
+    direct_queue.database.run("advance_settled", now=None, pause=timedelta())
 
-    assert busy_since(direct_queue) <= direct_queue.sql("select now() as now")[0]["now"] - MARGIN
+    recent = (
+        "select busy_since between now() - interval '1 minute' and now() as yes from minutehand.dispatcher"
+    )
+    assert direct_queue.sql(recent) == [{"yes": True}]
 
 
 def test_lapsed_claim_counts_again_when_it_is_extended(direct_queue: Queue) -> None:
@@ -89,26 +95,41 @@ def test_lapsed_claim_counts_again_when_it_is_extended(direct_queue: Queue) -> N
     assert room(direct_queue) == 1
 
 
-@pytest.mark.fault(
-    "start_tick", "least[(]busy_since, coalesce[(].*[)] - interval '6 seconds'[)]", "busy_since"
-)
-def test_offers_of_a_clock_that_was_set_back_count(direct_queue: Queue) -> None:
+def test_claim_counts_again_when_the_next_offer_is_withdrawn(direct_queue: Queue) -> None:
+    job = direct_queue.claimed()
+    direct_queue.sql(AGE)
+    direct_queue.sql(LAPSE)
+    offers = direct_queue.offer()
     maintain(direct_queue)
-    (now,) = direct_queue.sql("select now() as now")
-    earlier = now["now"] - HOUR
-    direct_queue.enqueue()
-    direct_queue.sql("update minutehand.jobs set visible = now() - interval '2 hours'")
-    tick(direct_queue, ahead=-HOUR)
 
-    assert len(direct_queue.offer(2, now=earlier)) == 1
-    direct_queue.sql("update minutehand.jobs_live set visible = now() + interval '1 hour'")
+    withdraw(direct_queue.database, offers)
+    job.extend(HOUR)
+
     assert room(direct_queue) == 1
+
+
+@pytest.mark.fault("start_tick", "else '-infinity' end", "else busy_since end")
+def test_offers_count_after_the_clock_was_set_back(direct_queue: Queue) -> None:
+    direct_queue.sql(AHEAD)
+    direct_queue.claimed()
+
+    assert room(direct_queue) == 1
+
+
+@pytest.mark.fault("advance_settled", "when d.busy_since > now[(][)] then", "when false then")
+def test_maintenance_resets_busy_since_after_the_clock_was_set_back(direct_queue: Queue) -> None:
+    direct_queue.sql(AHEAD)
+
+    maintain(direct_queue)
+
+    (now,) = direct_queue.sql("select now() as now")
+    assert busy_since(direct_queue) <= now["now"] - MARGIN
 
 
 @pytest.mark.fault("sweep", "where first.start < d.busy_since", "where false")
 def test_sweep_repairs_busy_since(direct_queue: Queue) -> None:
     direct_queue.claimed()
-    direct_queue.sql("update minutehand.dispatcher set busy_since = now() + interval '1 hour'")
+    direct_queue.sql(AHEAD)
 
     direct_queue.database.run("sweep", now=None)
 

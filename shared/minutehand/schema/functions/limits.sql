@@ -26,8 +26,7 @@ as $$
 begin
     return (select count(*)
               from minutehand.jobs_live j
-             where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= (select busy_since from minutehand.dispatcher)
-               and j.visible > now()
+             where coalesce(j.offered, j.claimed) is not null and j.visible > now()
                and minutehand.bounds_job(bound, j.tenant, j.queue, j.kind, j.key, j.group));
 end
 $$;
@@ -79,7 +78,7 @@ begin
     return minutehand.bounds_left(most, array(
         select row(j.id, j.tenant, j.queue, j.kind, coalesce(j.key, ''), coalesce(j.group, ''), 0, j.visible)::minutehand.counted_job
           from minutehand.jobs_live j
-         where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= (select busy_since from minutehand.dispatcher)
+         where coalesce(j.offered, j.claimed) is not null and coalesce(j.claimed, j.offered) >= (select busy_since from minutehand.dispatcher)
            and j.visible > moment), moment, false);
 end
 $$;

@@ -38,9 +38,9 @@ as $$
         select queue, count(*)::integer as jobs
           from (select j.queue::text
                   from minutehand.jobs_live j
-                 where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= state.busy_since
+                 where coalesce(j.offered, j.claimed) is not null and coalesce(j.claimed, j.offered) >= state.busy_since
                    and j.visible > moment
-                 order by greatest(j.offered, j.claimed)
+                 order by coalesce(j.claimed, j.offered)
                  limit state.capacity) j
          group by queue
     ), own as (

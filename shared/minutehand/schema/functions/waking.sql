@@ -140,7 +140,7 @@ begin
     return (select count(*)
               from (select
                       from minutehand.jobs_live j
-                     where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= (select busy_since from minutehand.dispatcher)
+                     where coalesce(j.offered, j.claimed) is not null and coalesce(j.claimed, j.offered) >= (select busy_since from minutehand.dispatcher)
                        and j.visible > now()
                      limit capacity) busy);
 end

@@ -10,10 +10,10 @@ with clock as (
     select queue, count(*)::integer as jobs
       from (select j.queue
               from minutehand.jobs_live j
-             where coalesce(j.offered, j.claimed) is not null and greatest(j.offered, j.claimed) >= (select busy_since from clock)
+             where coalesce(j.offered, j.claimed) is not null and coalesce(j.claimed, j.offered) >= (select busy_since from clock)
                and j.visible > (select since from clock) and j.visible <= (select now from clock)
                and j.offered is not null and j.claimed is null and j.prior is null
-             order by greatest(j.offered, j.claimed)
+             order by coalesce(j.claimed, j.offered)
              limit %(capacity)s) lapsed
      group by queue
 ), aged as (

@@ -9,6 +9,6 @@ update minutehand.dispatcher
                                               from (select
                                                       from minutehand.jobs_live
                                                      where coalesce(offered, claimed) is not null
-                                                       and greatest(offered, claimed) >= dispatcher.busy_since
+                                                       and coalesce(claimed, offered) >= dispatcher.busy_since
                                                        and visible > coalesce(%(now)s, clock_timestamp())
                                                      limit %(capacity)s) busy) end

@@ -6,9 +6,9 @@ with busy as materialized (
     select queue, count(*) as jobs
       from (select queue, visible
               from minutehand.jobs_live
-             where coalesce(offered, claimed) is not null and greatest(offered, claimed) >= (select busy_since from minutehand.dispatcher)
+             where coalesce(offered, claimed) is not null and coalesce(claimed, offered) >= (select busy_since from minutehand.dispatcher)
                and visible > coalesce(%(now)s, now())
-             order by greatest(offered, claimed)
+             order by coalesce(claimed, offered)
              limit %(capacity)s) busy
      group by queue
 ), room as materialized (

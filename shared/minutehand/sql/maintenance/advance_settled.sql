@@ -3,11 +3,11 @@
 -- writers, that is now. A dispatcher's row that another session has locked or changed, or that has a mark younger
 -- than `pause`, stays as it is.
 --
--- Also raises `busy_since`: no unfinished job has an earlier offer or claim. Counts of offered and running jobs start there, past the
--- index entries of finished jobs that vacuum cannot remove while a snapshot is old. It stays 6 seconds below the first offer or claim that
--- this statement sees, and below `settled`: transactions that have not ended may add earlier ones than they show yet. Later ones have the time
--- of their statement, which is that of the server even if a test sets the time of a tick. A lapsed claim counts as well, since
--- its worker may still extend it.
+-- Also raises `busy_since`: no unfinished job was claimed before it, or if it has no claim, offered. Counts of offered and running jobs
+-- start there, past the index entries of finished jobs that vacuum cannot remove while a snapshot is old. It stays 6 seconds below the
+-- first claim or offer that this statement sees, and below `settled`: transactions that have not ended may add others. Later ones have
+-- the time of their statement, which is that of the server even if a test sets the time of a tick. The offer of a lapsed claim
+-- does not count, since it may be withdrawn, and a lapsed claim does, since its worker may still extend it.
 with before as materialized (
     select xmin as was, mark from minutehand.dispatcher
 ), writer as materialized (
@@ -18,10 +18,10 @@ with before as materialized (
            coalesce(pg_snapshot_xmax(mark) > own, false) as restored
       from before, writer
 ), first as materialized (
-    select min(greatest(j.offered, j.claimed)) as start
+    select min(coalesce(j.claimed, j.offered)) as start
       from minutehand.jobs_live j
      where coalesce(j.offered, j.claimed) is not null
-       and greatest(j.offered, j.claimed) >= (select busy_since from minutehand.dispatcher)
+       and coalesce(j.claimed, j.offered) >= (select busy_since from minutehand.dispatcher)
 ), free as materialized (
     select from minutehand.dispatcher for update skip locked
 )
@@ -29,7 +29,9 @@ update minutehand.dispatcher d
    -- The start of this transaction, which is not later than its id.
    set settled = case when quiet then coalesce(%(now)s, now()) else coalesce(d.marked, d.settled) end,
        settled_xid = case when quiet then s.before when restored then '0' else coalesce(pg_snapshot_xmin(s.mark), '0') end,
-       busy_since = greatest(d.busy_since, least(first.start, d.settled, now()) - interval '6 seconds'),
+       -- If it is not in the past, the clock was set back.
+       busy_since = case when d.busy_since > now() then '-infinity'
+                         else greatest(d.busy_since, least(first.start, d.settled, now()) - interval '6 seconds') end,
        marked = coalesce(%(now)s, now()), mark = format('%%s:%%s:', s.before, own)::pg_snapshot
   from state s, first, free
  where d.xmin = s.was and (quiet or ended or restored)

@@ -14,7 +14,7 @@ with settled as materialized (
 ), busy as materialized (
     select distinct queue, priority
       from minutehand.jobs_live
-     where coalesce(offered, claimed) is not null and greatest(offered, claimed) >= (select busy_since from minutehand.dispatcher)
+     where coalesce(offered, claimed) is not null and coalesce(claimed, offered) >= (select busy_since from minutehand.dispatcher)
        and visible > coalesce(%(now)s, now())
 ), head as materialized (
     select l.queue, l.priority, l.xmin as was, l.floor, l.idle, j.visible as first,

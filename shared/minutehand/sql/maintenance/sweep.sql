@@ -59,7 +59,7 @@ with recursive used (queue, priority, first) as (
 ), since as (
     update minutehand.dispatcher d
        set busy_since = first.start - interval '6 seconds'
-      from (select min(greatest(offered, claimed)) as start from minutehand.jobs_live where coalesce(offered, claimed) is not null) first
+      from (select min(coalesce(claimed, offered)) as start from minutehand.jobs_live where coalesce(offered, claimed) is not null) first
      where first.start < d.busy_since
 ), lower as materialized (
     select w.queue, w.priority, w.floor, w.shared, w.grouped

@@ -7,8 +7,8 @@ with reduced as (
     select l.queue, count(*) as jobs
       from (select j.queue, j.visible, j.offered, j.claimed, j.prior
               from minutehand.jobs_live j
-             where coalesce(j.offered, j.claimed) is not null
-             order by j.visible
+             where coalesce(j.offered, j.claimed) is not null and coalesce(j.claimed, j.offered) >= (select busy_since from minutehand.dispatcher)
+             order by coalesce(j.claimed, j.offered)
              limit %(offered)s) l
      where l.offered is not null and l.claimed is null and (l.prior is not null or l.visible <= now())
      group by l.queue

@@ -15,8 +15,9 @@ with lane as materialized (
 ), busy as materialized (
     select j.queue, case when j.claimed is null or j.offered > j.claimed then 'offered' else 'running' end as state, j.visible
       from minutehand.jobs_live j
-     where coalesce(j.offered, j.claimed) is not null and j.visible > now() and j.ack is not null
-     order by j.visible
+     where coalesce(j.offered, j.claimed) is not null and coalesce(j.claimed, j.offered) >= (select busy_since from minutehand.dispatcher)
+       and j.visible > now() and j.ack is not null
+     order by coalesce(j.claimed, j.offered)
      limit 10000
 ), dead as materialized (
     select j.queue, j.deleted

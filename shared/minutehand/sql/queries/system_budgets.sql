@@ -8,7 +8,8 @@ with budgets as (
     select b.queue, count(*) as jobs
       from (select j.queue
               from minutehand.jobs_live j
-             where coalesce(j.offered, j.claimed) is not null and j.visible > now()
+             where coalesce(j.offered, j.claimed) is not null and coalesce(j.claimed, j.offered) >= (select busy_since from minutehand.dispatcher)
+               and j.visible > now()
              limit %(limit)s) b
      group by b.queue
 )

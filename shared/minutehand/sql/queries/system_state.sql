@@ -4,7 +4,8 @@ select clock_timestamp() as now, nullif(d.ticked, '-infinity') as ticked, nullif
        nullif(d.swept, '-infinity') as swept, d.wakeup_failed, d.wakeup_error, d.capacity, d.offer_ttl,
        (select count(*)
           from (select from minutehand.jobs_live j
-                 where coalesce(j.offered, j.claimed) is not null and j.visible > now()
+                 where coalesce(j.offered, j.claimed) is not null and coalesce(j.claimed, j.offered) >= d.busy_since
+                   and j.visible > now()
                  limit %(limit)s) b) as busy,
        (select max(version) from minutehand.migrations) as schema_version,
        (select max(applied) from minutehand.migrations) as migrated,

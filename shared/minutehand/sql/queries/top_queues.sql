@@ -4,8 +4,9 @@ with busy as (
     select b.queue, count(*) filter (where b.claimed is null) as offered, count(*) filter (where b.claimed is not null) as running
       from (select j.queue, j.claimed
               from minutehand.jobs_live j
-             where coalesce(j.offered, j.claimed) is not null and j.visible > now()
-             order by j.visible
+             where coalesce(j.offered, j.claimed) is not null and coalesce(j.claimed, j.offered) >= (select busy_since from minutehand.dispatcher)
+               and j.visible > now()
+             order by coalesce(j.claimed, j.offered)
              limit %(limit)s) b
      group by b.queue
 ), latest as (

@@ -6,7 +6,8 @@ with dispatcher as (
 ), busy as materialized (
     select j.id, j.kind, j.claimed
       from minutehand.jobs_live j
-     where coalesce(j.offered, j.claimed) is not null and j.visible > clock_timestamp()
+     where coalesce(j.offered, j.claimed) is not null and coalesce(j.claimed, j.offered) >= (select busy_since from minutehand.dispatcher)
+       and j.visible > clock_timestamp()
      order by j.visible
      limit (select coalesce(capacity, 0) from dispatcher)
 )

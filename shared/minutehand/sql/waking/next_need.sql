@@ -36,7 +36,8 @@ with clock as materialized (
     -- The leases of jobs of groups. While a group is half open, its next job waits for the last of them.
     select queue::text, tenant::text, "group"::text, max(visible) as until
       from minutehand.jobs_live
-     where coalesce(offered, claimed) is not null and visible > (select now from clock) and "group" is not null
+     where coalesce(offered, claimed) is not null and coalesce(claimed, offered) >= (select busy_since from minutehand.dispatcher)
+       and visible > (select now from clock) and "group" is not null
        and (select half_open from breaking)
      group by queue, tenant, "group"
 ), held as materialized (
@@ -157,5 +158,6 @@ select clock.now,
        -- The lease of a job that is still to be claimed may end before its offer does.
        (select min(case when claimed is null or offered > claimed then least(visible, clock.now) else visible end)
           from minutehand.jobs_live
-         where coalesce(offered, claimed) is not null and visible > clock.now) as busy_until
+         where coalesce(offered, claimed) is not null and coalesce(claimed, offered) >= (select busy_since from minutehand.dispatcher)
+           and visible > clock.now) as busy_until
   from clock

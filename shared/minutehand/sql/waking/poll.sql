@@ -17,7 +17,7 @@ select coalesce((select waiter = %(waiter)s from minutehand.waiting), false) as 
        (select count(*)
           from (select
                   from minutehand.jobs_live
-                 where coalesce(offered, claimed) is not null and greatest(offered, claimed) >= (select busy_since from minutehand.dispatcher)
+                 where coalesce(offered, claimed) is not null and coalesce(claimed, offered) >= (select busy_since from minutehand.dispatcher)
                    and visible > now()
                  limit %(capacity)s) busy) as busy,
        (exists (select

@@ -203,6 +203,26 @@ def test_count_of_busy_jobs_stays_short_despite_an_old_snapshot(
     assert since < 30
 
 
+def test_offer_passes_no_groups_that_have_finished_since_an_old_snapshot(
+    direct_database: servers.Database, connection: Connection
+) -> None:
+    later = datetime.now(UTC) + timedelta(minutes=30)
+    with connect(direct_database.admin_url) as old, old.transaction():
+        old.execute("set transaction isolation level repeatable read")
+        old.execute("select 1")
+        connection.execute(GROUPED, ["g", datetime.now(UTC), DEAD_ROWS])
+        connection.execute("update minutehand.jobs set deleted = now() where deleted is null")
+        connection.execute(GROUPED, ["h", later, 20])
+        connection.execute("update minutehand.dispatcher set settled = %s, busy_since = now()", [later])
+        database = minutehand.Database.borrow(connection)
+        database.run("fold_lanes")
+        database.run("raise_floor", now=later)
+
+        assert cost(connection, "offer", later) < 1000
+
+
+GROUPED = """insert into minutehand.jobs_live (kind, "group", visible)
+    select 'echo', %s || n, %s from generate_series(1, %s) n"""
 DEAD_ROWS = 100_000
 BOUNDED = {"count_due": 1600, "take": 120, "offer": 1600, "raise_floor": 60}
 DUE_LATER = "insert into minutehand.jobs_live (kind, visible) select 'echo', %s from generate_series(1, %s)"

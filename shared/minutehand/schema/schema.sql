@@ -3004,7 +3004,7 @@ CREATE FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minute
       from stream s
      cross join lateral (
            select d.tenant, d.group, d.step, j.id, j.visible, j.kind, j.key
-             from minutehand.stream_groups(s.self, s.at_tenant, s.at_group, steps) d
+             from minutehand.stream_groups(s.self, s.at_tenant, s.at_group, moment, steps) d
             cross join special x
              left join lateral (
                   select true as free, case when x.ordered then minutehand.order_of(s.queue, d.tenant, d.group) end as on_dead
@@ -5448,16 +5448,32 @@ CREATE FUNCTION minutehand.still_candidates(candidates minutehand.candidate[], s
      where minutehand.has_room(c.tenant, c.kind, c.key, f.kinds, f.tenants, f.others) and c.id not in (select unnest(tried))
 $$;
 
-CREATE FUNCTION minutehand.stream_groups(stream minutehand.stream, at_tenant text, at_group text, steps integer) RETURNS TABLE(tenant text, "group" text, visible timestamp with time zone, step integer)
+CREATE FUNCTION minutehand.stream_groups(stream minutehand.stream, at_tenant text, at_group text, moment timestamp with time zone, steps integer) RETURNS TABLE(tenant text, "group" text, visible timestamp with time zone, step integer)
     LANGUAGE sql STABLE
     AS $$
+    with due as materialized (
+        select j.tenant::text, j.group::text, j.visible::timestamptz
+          from minutehand.jobs_live j
+         where (stream).whole and j.queue = (stream).queue and j.priority = (stream).priority
+           and j.visible >= (stream).floor and j.visible <= moment
+         order by j.visible, j.id
+         limit minutehand.scan_rows('head') + 1
+    ), few as materialized (
+        select (stream).whole and count(*) <= minutehand.scan_rows('head') as yes from due
+    )
+    select d.tenant, d.group, min(d.visible),
+           (row_number() over (order by (d.tenant, d.group) <= (at_tenant, at_group), d.tenant, d.group))::integer
+      from due d
+     where d.group is not null and (select yes from few)
+     group by d.tenant, d.group
+     union all
     select g.tenant, g.group, g.visible, g.step
       from minutehand.lane_groups((stream).queue, (stream).priority, at_tenant, at_group, null, null, steps) g
-     where (stream).whole
+     where (stream).whole and not (select yes from few)
      union all
     select g.tenant, g.group, g.visible, steps + g.step
       from minutehand.lane_groups((stream).queue, (stream).priority, '', '', at_tenant, at_group, steps) g
-     where (stream).whole and at_group <> ''
+     where (stream).whole and at_group <> '' and not (select yes from few)
      union all
     select g.tenant, g.group, g.visible, g.step
       from minutehand.tenant_groups((stream).queue, (stream).priority, (stream).part, at_group, null, steps) g
@@ -8132,7 +8148,7 @@ GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with ti
 
 REVOKE ALL ON FUNCTION minutehand.still_candidates(candidates minutehand.candidate[], scopes minutehand.full_scope[], tried uuid[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.stream_groups(stream minutehand.stream, at_tenant text, at_group text, steps integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.stream_groups(stream minutehand.stream, at_tenant text, at_group text, moment timestamp with time zone, steps integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.streams(lanes minutehand.due_lane[], room integer, moment timestamp with time zone, scopes minutehand.full_scope[], fair boolean, marks boolean) FROM PUBLIC;
 

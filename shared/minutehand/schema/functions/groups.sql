@@ -32,79 +32,6 @@ as $$
             where f.visible <= moment)
 $$;
 
--- Returns the groups of a lane after one of them, up to another one, each with its first time. Reads one entry of the index for
--- each group, when the caller asks for it, and at most `steps` of them.
-create or replace function minutehand.lane_groups(
-    in_queue text, with_priority integer, after_tenant text, after_group text, until_tenant text, until_group text, steps integer
-) returns table (tenant text, "group" text, visible timestamptz, step integer)
-language sql stable rows 1000
-as $$
-    with recursive n (tenant, "group", visible, step) as (
-        (select j.tenant::text, j.group::text, j.visible::timestamptz, 1
-           from minutehand.jobs_live j
-          where j.queue = in_queue and j.priority = with_priority and j.group is not null
-            and (j.tenant, j.group) > (after_tenant, after_group)
-          order by j.tenant, j.group, j.visible limit 1)
-        union all
-        select f.tenant, f.group, f.visible, n.step + 1
-          from n
-         cross join lateral (
-               select j.tenant::text, j.group::text, j.visible::timestamptz
-                 from minutehand.jobs_live j
-                where j.queue = in_queue and j.priority = with_priority and j.group is not null
-                  and (j.tenant, j.group) > (n.tenant, n.group)
-                order by j.tenant, j.group, j.visible limit 1) f
-         where n.step < steps and (until_group is null or (n.tenant, n.group) < (until_tenant, until_group)))
-    select n.tenant, n.group, n.visible, n.step from n where until_group is null or (n.tenant, n.group) <= (until_tenant, until_group)
-$$;
-
--- The same for the groups of one tenant, or with '' of none.
-create or replace function minutehand.tenant_groups(
-    in_queue text, with_priority integer, of_tenant text, after_group text, until_group text, steps integer
-) returns table (tenant text, "group" text, visible timestamptz, step integer)
-language sql stable rows 1000
-as $$
-    with recursive n ("group", visible, step) as (
-        (select j.group::text, j.visible::timestamptz, 1
-           from minutehand.jobs_live j
-          where j.queue = in_queue and j.priority = with_priority and j.tenant = of_tenant and j.group is not null
-            and j.group > after_group
-          order by j.group, j.visible limit 1)
-        union all
-        select f.group, f.visible, n.step + 1
-          from n
-         cross join lateral (
-               select j.group::text, j.visible::timestamptz
-                 from minutehand.jobs_live j
-                where j.queue = in_queue and j.priority = with_priority and j.tenant = of_tenant and j.group is not null
-                  and j.group > n.group
-                order by j.group, j.visible limit 1) f
-         where n.step < steps and (until_group is null or n.group < until_group))
-    select of_tenant, n.group, n.visible, n.step from n where until_group is null or n.group <= until_group
-$$;
-
--- Returns the groups of a stream from its position to the end, and then from the beginning up to the position.
-create or replace function minutehand.stream_groups(stream minutehand.stream, at_tenant text, at_group text, steps integer)
-returns table (tenant text, "group" text, visible timestamptz, step integer)
-language sql stable rows 1000
-as $$
-    select g.tenant, g.group, g.visible, g.step
-      from minutehand.lane_groups((stream).queue, (stream).priority, at_tenant, at_group, null, null, steps) g
-     where (stream).whole
-     union all
-    select g.tenant, g.group, g.visible, steps + g.step
-      from minutehand.lane_groups((stream).queue, (stream).priority, '', '', at_tenant, at_group, steps) g
-     where (stream).whole and at_group <> ''
-     union all
-    select g.tenant, g.group, g.visible, g.step
-      from minutehand.tenant_groups((stream).queue, (stream).priority, (stream).part, at_group, null, steps) g
-     where not (stream).whole
-     union all
-    select g.tenant, g.group, g.visible, steps + g.step
-      from minutehand.tenant_groups((stream).queue, (stream).priority, (stream).part, '', at_group, steps) g
-     where not (stream).whole and at_group <> ''
-$$;
-
 -- Whether a bound without room applies to all jobs of a group, or a dead job blocks it.
 create or replace function minutehand.is_full(in_queue text, of_tenant text, of_group text, bounds minutehand.bound[], moment timestamptz) returns boolean
 language sql stable
@@ -161,7 +88,7 @@ as $$
       from stream s
      cross join lateral (
            select d.tenant, d.group, d.step, j.id, j.visible, j.kind, j.key
-             from minutehand.stream_groups(s.self, s.at_tenant, s.at_group, steps) d
+             from minutehand.stream_groups(s.self, s.at_tenant, s.at_group, moment, steps) d
             cross join special x
              left join lateral (
                   select true as free, case when x.ordered then minutehand.order_of(s.queue, d.tenant, d.group) end as on_dead

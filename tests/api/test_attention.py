@@ -164,3 +164,17 @@ def test_me_is_the_caller(api):
     me = api.get("/me").json()
 
     assert (me["actor"], me["tenant"], me["role"]) == (None, "", "operator")
+
+
+CLAIMED_BEFORE = """
+insert into minutehand.jobs_live (queue, kind, claimed, visible)
+select 'slow', 'echo', now() - interval '1 hour', now() + interval '1 hour' from generate_series(1, %s)"""
+
+
+def test_lapsed_offers_behind_many_claims_need_attention(api, jobs):
+    with jobs.transaction() as connection:
+        connection.execute(CLAIMED_BEFORE, [attention_module.MAX_OFFERED])
+    late(jobs, queue="mail")
+    offer(jobs, 2000, MINUTE, datetime.now(UTC) - 3 * MINUTE)
+
+    assert "offers of queue mail" in what(api)["throttled"]["sentence"]

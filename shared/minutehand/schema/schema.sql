@@ -2693,6 +2693,12 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.few_due(room bigint) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select least(minutehand.scan_rows('head'), greatest(minutehand.scan_rows('part'), room))
+$$;
+
 CREATE FUNCTION minutehand.fire(firings json) RETURNS TABLE(tenant text, schedule text, nominal timestamp with time zone, outcome text, job uuid)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -5457,9 +5463,9 @@ CREATE FUNCTION minutehand.stream_groups(stream minutehand.stream, at_tenant tex
          where (stream).whole and j.queue = (stream).queue and j.priority = (stream).priority
            and j.visible >= (stream).floor and j.visible <= moment
          order by j.visible, j.id
-         limit minutehand.scan_rows('head') + 1
+         limit minutehand.few_due((stream).most) + 1
     ), few as materialized (
-        select (stream).whole and count(*) <= minutehand.scan_rows('head') as yes from due
+        select (stream).whole and count(*) <= minutehand.few_due((stream).most) as yes from due
     )
     select d.tenant, d.group, min(d.visible),
            (row_number() over (order by (d.tenant, d.group) <= (at_tenant, at_group), d.tenant, d.group))::integer
@@ -7732,6 +7738,8 @@ GRANT ALL ON FUNCTION minutehand.failed_in(of_batch uuid, after uuid, max_jobs i
 REVOKE ALL ON FUNCTION minutehand.fault_of_every(item minutehand.new_jobs, on_conflict text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.fault_of_key(item minutehand.new_jobs, on_conflict text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.few_due(room bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.fire(firings json) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.fire(firings json) TO minutehand_worker;

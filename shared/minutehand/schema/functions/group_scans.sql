@@ -51,6 +51,13 @@ as $$
     select of_tenant, n.group, n.visible, n.step from n where until_group is null or n.group <= until_group
 $$;
 
+-- Returns up to how many due jobs of a lane name its groups: as many as there is room for, but at least 100 and at most 1000.
+create or replace function minutehand.few_due(room bigint) returns bigint
+language sql immutable parallel safe
+as $$
+    select least(minutehand.scan_rows('head'), greatest(minutehand.scan_rows('part'), room))
+$$;
+
 -- Returns the groups of a stream from its position to the end, and then from the beginning up to the position. Of a lane with few due
 -- jobs these are the groups of those jobs: while a snapshot is old, a scan of the index would pass all groups that have finished since.
 create or replace function minutehand.stream_groups(stream minutehand.stream, at_tenant text, at_group text, moment timestamptz, steps integer)
@@ -63,9 +70,9 @@ as $$
          where (stream).whole and j.queue = (stream).queue and j.priority = (stream).priority
            and j.visible >= (stream).floor and j.visible <= moment
          order by j.visible, j.id
-         limit minutehand.scan_rows('head') + 1
+         limit minutehand.few_due((stream).most) + 1
     ), few as materialized (
-        select (stream).whole and count(*) <= minutehand.scan_rows('head') as yes from due
+        select (stream).whole and count(*) <= minutehand.few_due((stream).most) as yes from due
     )
     select d.tenant, d.group, min(d.visible),
            (row_number() over (order by (d.tenant, d.group) <= (at_tenant, at_group), d.tenant, d.group))::integer

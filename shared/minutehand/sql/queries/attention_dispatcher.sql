@@ -5,12 +5,12 @@ with reduced as (
     select queue, budget, lapsed from minutehand.budgets where lapsed > now() - interval '15 minutes' order by lapsed desc limit 20
 ), unclaimed as (
     select l.queue, count(*) as jobs
-      from (select j.queue, j.visible, j.offered, j.claimed, j.prior
+      from (select j.queue
               from minutehand.jobs_live j
              where coalesce(j.offered, j.claimed) is not null and coalesce(j.claimed, j.offered) >= (select busy_since from minutehand.dispatcher)
+               and j.offered is not null and j.claimed is null and (j.prior is not null or j.visible <= now())
              order by coalesce(j.claimed, j.offered)
              limit %(offered)s) l
-     where l.offered is not null and l.claimed is null and (l.prior is not null or l.visible <= now())
      group by l.queue
      order by jobs desc
      limit 20

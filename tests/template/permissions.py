@@ -20,7 +20,7 @@ FUNCTION = "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:functi
 ATTACHED = {
     "EncryptPayloads",
     "ReachPostgres",
-    "SetWakeups",
+    "CreateWakeups",
     "TellEvents",
     "UseEncryption",
     "UseKey",
@@ -38,7 +38,7 @@ READS = "secretsmanager:GetSecretValue"
 TO_CONNECT = {"rds-db:connect", "kms:Decrypt"}
 TO_ENCRYPT = {"kms:GenerateDataKey", "kms:Decrypt"}
 TO_TELL = {"events:PutEvents", "sns:Publish"}
-TO_SET_WAKEUPS = {"scheduler:CreateSchedule", "iam:PassRole"}
+TO_CREATE_WAKEUPS = {"scheduler:CreateSchedule", "iam:PassRole"}
 TO_RUN_THE_PIPELINE = {"emr-serverless:StartJobRun", "emr-serverless:ListJobRuns", "iam:PassRole"}
 WRITES_LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 

@@ -12,9 +12,9 @@ from tests.template.permissions import (
     ROLES,
     STARS,
     TO_CONNECT,
+    TO_CREATE_WAKEUPS,
     TO_ENCRYPT,
     TO_RUN_THE_PIPELINE,
-    TO_SET_WAKEUPS,
     TO_TELL,
     WAKEUPS,
     WRITES_LOGS,
@@ -107,12 +107,12 @@ def test_role_has_only_the_permissions_of_its_deploy_case(stack: Stack) -> None:
         "created, closed network": {"UseNetwork", "UseKey"},
         "snapshots": {"WriteTraces"},
         "events": {"TellEvents"},
-        "asleep": {"SetWakeups"},
+        "asleep": {"CreateWakeups"},
     }
     for case, policies in wanted.items():
         for name, role in stack.deployed(**CASES[case]).of_type("AWS::IAM::Role").items():
             attached = {policy["Ref"] for policy in role.get("ManagedPolicyArns", [])}
-            needed = policies - ({"TellEvents", "SetWakeups"} if name == "MigrateRole" else set())
+            needed = policies - ({"TellEvents", "CreateWakeups"} if name == "MigrateRole" else set())
             assert attached == (set() if name == "ScheduleRole" else {"ReachPostgres", *needed})
 
 
@@ -126,7 +126,7 @@ def test_worker_role_covers_its_log_failures_and_secrets(stack: Stack) -> None:
 
     own = [right for right in rights_of(stack, "WorkerFunction") if right[0] not in STARS]
 
-    theirs = {*WRITES_LOGS, *TO_CONNECT, *TO_ENCRYPT, *TO_TELL, *TO_SET_WAKEUPS, *TO_RUN_THE_PIPELINE}
+    theirs = {*WRITES_LOGS, *TO_CONNECT, *TO_ENCRYPT, *TO_TELL, *TO_CREATE_WAKEUPS, *TO_RUN_THE_PIPELINE}
     assert {action for action, _ in own} == {
         "sqs:SendMessage",
         "scheduler:DeleteSchedule",

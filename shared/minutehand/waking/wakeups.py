@@ -38,7 +38,7 @@ def minute_of(needed: datetime, now: datetime) -> datetime:
     return begun if begun == earliest else begun + MINUTE
 
 
-class WakeupClock(Protocol):
+class WakeupService(Protocol):
     """Creates and deletes wake-ups: EventBridge Scheduler. Raises WakeupError."""
 
     def create(self, name: str, minute: datetime) -> None:
@@ -51,9 +51,9 @@ class WakeupClock(Protocol):
 class Wakeups:
     """Request wake-ups, those of a minute once in this process."""
 
-    def __init__(self, clock: WakeupClock) -> None:
+    def __init__(self, service: WakeupService) -> None:
         """Remember where wake-ups are created."""
-        self._clock = clock
+        self._service = service
         self._known: set[datetime] = set()
         self._failure: str | None = None
         self._rests_until = 0.0
@@ -85,7 +85,7 @@ class Wakeups:
         """Delete wake-ups that `watch` has created. One that remains starts a tick for nothing."""
         try:
             for name in names:
-                self._clock.delete(name)
+                self._service.delete(name)
         except WakeupError as error:
             logger.warning("a wake-up was not deleted, so the next tick finds nothing to do: %s", error)
 
@@ -93,7 +93,7 @@ class Wakeups:
         try:
             if monotonic() < self._rests_until:
                 raise WakeupError("EventBridge Scheduler failed a moment ago")
-            self._clock.create(name, minute)
+            self._service.create(name, minute)
         except WakeupError as error:
             self._rests_until = max(self._rests_until, monotonic() + REST_SECONDS)
             self._failure = self._failure or message_of(error)

@@ -51,7 +51,8 @@ as $$
     select of_tenant, n.group, n.visible, n.step from n where until_group is null or n.group <= until_group
 $$;
 
--- Returns up to how many due jobs of a lane name its groups: as many as there is room for, but at least 100 and at most 1000.
+-- Returns how many due jobs of a lane are few, so that a scan reads its groups from them: as many as there is room for, but at least 100
+-- and at most 1000.
 create or replace function minutehand.few_due(room bigint) returns bigint
 language sql immutable parallel safe
 as $$

@@ -122,7 +122,7 @@ def wakeups_of(group: str, target: str, role: str) -> Wakeups:
     names = {WAKEUP_GROUP.name: group, WAKEUP_TARGET.name: target, WAKEUP_ROLE.name: role}
     if missing := [name for name, value in names.items() if not value]:
         raise ConfigurationError(
-            f"MINUTEHAND_MODE=sleep needs {' and '.join(missing)}; copy them from the outputs of the stack, or set "
+            f"MINUTEHAND_MODE=sleep needs {', '.join(missing)}; copy them from the outputs of the stack, or set "
             "MINUTEHAND_MODE=minute"
         )
     # Imported only when used, for the sake of cold starts.

@@ -224,9 +224,12 @@ def _already_entered(
     database: Database, config: LoadConfig, pieces: Sequence[Piece], entered: Mapping[str, Any]
 ) -> LoadResult:
     """Return the result of an earlier run, after writing its rejected rows if it was killed before that."""
-    if not config.dry_run:
-        _finish_run(database, config, pieces, entered["run"])
-    return _result(entered, fresh=False)
+    result = _result(entered, fresh=False)
+    if config.dry_run:
+        return result
+    _finish_run(database, config, pieces, entered["run"])
+    # A run before it may have been killed so shortly before that its table was still in use then.
+    return replace(result, removed=loads.end_dead_runs(database))
 
 
 def _count(rows: DataFrame, name: str, config: LoadConfig) -> LoadResult:

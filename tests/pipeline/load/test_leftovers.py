@@ -66,6 +66,17 @@ def test_next_load_removes_the_table_of_a_killed_one(stage: Stage) -> None:
     assert stage.staging() == []
 
 
+def test_repeated_load_removes_the_table_of_an_earlier_run(stage: Stage) -> None:
+    jobs = stage.file("jobs.csv", "kind", "email")
+    stage.load(jobs, load="once")
+    begin(stage, guarded=True)
+
+    result = stage.load(jobs, load="once")
+
+    assert (result.fresh, result.removed) == (False, 1)
+    assert stage.staging() == []
+
+
 def test_sweep_removes_the_table_of_a_killed_load(stage: Stage) -> None:
     begin(stage, guarded=True)
     sweep(stage)

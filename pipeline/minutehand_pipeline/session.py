@@ -58,6 +58,13 @@ MEDIUM = {
 # Settings of a local session for little data. Compiling queries, too, would take longer than it saves.
 SMALL = {**MEDIUM, "spark.sql.codegen.wholeStage": "false"}
 
+# Settings of a local session for much data. Java's second compiler compiles a method after ten times as many calls and
+# loops as usual: by default it compiles the code of each query, of which most runs only once more.
+LARGE = {
+    JAVA_OPTIONS: f"{LOCAL[JAVA_OPTIONS]} -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000"
+    " -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
+}
+
 # Below this number of rows, data is little.
 SMALL_ROWS = 200_000
 
@@ -99,7 +106,7 @@ def settings_for(rows: int, medium_rows: int = SMALL_ROWS) -> Mapping[str, str]:
     """
     if rows < SMALL_ROWS:
         return SMALL
-    return MEDIUM if rows < medium_rows else {}
+    return MEDIUM if rows < medium_rows else LARGE
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def measured_jobs(jobs: DataFrame, attempts: DataFrame, earlier: DataFrame | Non
     `attempts` are those of the jobs' days, and `earlier` those of the days before. Both are null if a job never
     started, for example because it was cancelled, or if its first attempt is not known.
     """
-    marked = with_claim(jobs, repeated(attempts))
+    marked = with_claim(named_jobs(jobs), repeated(attempts))
     found = first_starts(
         marked.where("sought"), attempts if earlier is None else attempts.unionByName(earlier)
     )
@@ -63,16 +63,9 @@ def repeated(attempts: DataFrame) -> DataFrame:
     )
 
 
-def with_claim(jobs: DataFrame, again: DataFrame) -> DataFrame:
-    """Return jobs with `claimed`, their claim if they ended with their first attempt, and `sought`.
-
-    `sought` is false if the claim certainly is the first start: the job fell due on the day on which it ended, and had
-    no other attempt.
-    """
-    marked = jobs.join(again, on=["id", "day"], how="left")
-    claimed = F.when(F.col("attempts") == 1, F.col("claimed"))
-    certain = claimed.isNotNull() & F.col("again").isNull() & (F.to_date("run_at") == F.col("day"))
-    return marked.select(
+def named_jobs(jobs: DataFrame) -> DataFrame:
+    """Return the columns of jobs that a report needs, with empty strings for missing names."""
+    return jobs.select(
         "day",
         "id",
         _name("tenant"),
@@ -82,9 +75,24 @@ def with_claim(jobs: DataFrame, again: DataFrame) -> DataFrame:
         "run_at",
         "deleted",
         "attempts",
+        "claimed",
         "error",
-        claimed.alias("claimed"),
-        (~F.coalesce(certain, F.lit(False))).alias("sought"),
+    )
+
+
+def with_claim(jobs: DataFrame, again: DataFrame) -> DataFrame:
+    """Return jobs with `claimed`, their claim if they ended with their first attempt, and `sought`.
+
+    `sought` is false if the claim certainly is the first start: the job fell due on the day on which it ended, and had
+    no other attempt.
+    """
+    claimed = F.when(F.col("attempts") == 1, F.col("claimed"))
+    certain = claimed.isNotNull() & F.col("again").isNull() & (F.to_date("run_at") == F.col("day"))
+    return (
+        jobs.join(again, on=["id", "day"], how="left")
+        .withColumn("sought", ~F.coalesce(certain, F.lit(False)))
+        .withColumn("claimed", claimed)
+        .drop("again")
     )
 
 

@@ -18,6 +18,7 @@ from minutehand_pipeline.report.config import ReportConfig
 from minutehand_pipeline.report.measured import (
     first_starts,
     measured_attempts,
+    named_jobs,
     repeated,
     with_claim,
     with_wait,
@@ -99,20 +100,21 @@ def measure_days(
 ) -> dict[date, dict[str, pa.Table]]:
     """Return the parts of days. `rows` is how many jobs and attempts they have, which decides the partitions.
 
-    Each file of the days is read once. Of the days before, ids and times of attempts are read, if there are jobs whose
-    first attempt may have been then.
+    Files of an object store are read once; of many rows in local files, each query reads the columns that it needs. Of
+    the days before, ids and times of attempts are read, if there are jobs whose first attempt may have been then.
     """
-    with _partitions_for(spark, rows), _measured(spark, config, days, rows) as (jobs, attempts):
-        found = measure_parts(spark, jobs, attempts, config.objective)
+    with _partitions_for(spark, rows), _measured(spark, config, days, rows) as measured:
+        found = measure_parts(spark, *measured, config.objective)
     return {day: {name: table.filter(_is(table, day)) for name, table in found.items()} for day in days}
 
 
 def measure_parts(
-    spark: SparkSession, jobs: DataFrame, attempts: DataFrame, objective: float
+    spark: SparkSession, ended: DataFrame, jobs: DataFrame, attempts: DataFrame, objective: float
 ) -> dict[str, pa.Table]:
     """Return the parts of measured jobs and attempts, with exactly their columns.
 
-    They are aggregates, so there are few rows. Some queries run at the same time.
+    `ended` are the same jobs, and may lack their waits, which the errors do not need. The parts are aggregates, so they
+    have few rows. Some queries run at the same time.
     """
     with ThreadPoolExecutor(AT_ONCE) as pool:
 
@@ -122,7 +124,7 @@ def measure_parts(
         by_job = start(lambda: counting.count_jobs(jobs, objective))
         by_attempt = start(lambda: counting.count_attempts(attempts))
         others = start(lambda: tenants.attribute_waiting(jobs, attempts))
-        failed = start(lambda: failures.failures_by_day(jobs, attempts))
+        failed = start(lambda: failures.failures_by_day(ended, attempts))
         requests = start(lambda: cost.requests(attempts))
         of_jobs = counting.by_grouping(by_job.result(), counting.JOBS)
         of_attempts = counting.by_grouping(by_attempt.result(), counting.ATTEMPTS)
@@ -143,39 +145,44 @@ def measure_parts(
 @contextmanager
 def _measured(
     spark: SparkSession, config: ReportConfig, days: Sequence[date], rows: int
-) -> Iterator[tuple[DataFrame, DataFrame]]:
-    """Yield the jobs with their waits and the attempts with their run times, cached.
+) -> Iterator[tuple[DataFrame, DataFrame, DataFrame]]:
+    """Yield the jobs, the jobs with their waits, and the attempts with their run times.
 
-    Of few rows, each query is one task. Of many, the rare rows, repeated jobs and those whose first start is sought,
-    are counted to choose a plan.
+    Of few rows, each query is one task, which reads a cache. Of many rows, to write the cache takes longer than to
+    read the files for each query, which needs some columns only; and the rare rows, repeated jobs and those whose first
+    start is sought, are counted to choose a plan.
     """
-    with ExitStack() as cached:
+    local = Lake(config.lake, config.storage).local
+    # The files of an object store are read by several tasks, which wait at the same time, and once only.
+    few = rows <= ROWS_PER_TASK and local
+    cached = few or not local
+    with ExitStack() as kept:
 
         def keep(frame: DataFrame) -> DataFrame:
-            cached.callback(frame.unpersist)
+            kept.callback(frame.unpersist)
             return frame.persist()
+
+        def read_once(frame: DataFrame) -> DataFrame:
+            return keep(frame) if cached else frame
 
         def rare(frame: DataFrame) -> DataFrame:
             if rows <= MAX_BROADCAST:
                 return F.broadcast(frame)
             return F.broadcast(frame) if keep(frame).count() <= MAX_BROADCAST else frame
 
-        # The files of an object store are read by several tasks, which wait at the same time.
-        few = rows <= ROWS_PER_TASK and Lake(config.lake, config.storage).local
-
         def whole(frame: DataFrame) -> DataFrame:
             return frame.coalesce(1) if few else frame
 
-        attempts = keep(measured_attempts(whole(_read(spark, config, "attempts", days))))
-        again = rare(repeated(attempts))
-        marked = keep(with_claim(whole(_read(spark, config, "jobs_done", days)), again))
+        attempts = read_once(measured_attempts(whole(_read(spark, config, "attempts", days))))
+        jobs = named_jobs(whole(_read(spark, config, "jobs_done", days)))
+        marked = read_once(with_claim(jobs, rare(repeated(attempts))))
         sought = marked.where("sought").select("id", "day", "run_at", "attempts")
         near = attempts.select("job", "day", "attempt", "started", "outcome")
         # Of few rows, more are read than may be necessary: to find out takes longer.
         if rows <= MAX_BROADCAST or _may_have_started_before(sought):
             near = whole(near.unionByName(_before(spark, config, days).select(*near.columns)))
-        found = rare(first_starts(rare(sought), near))
-        yield keep(with_wait(marked, found)), attempts
+        waited = read_once(with_wait(marked, rare(first_starts(rare(sought), near))))
+        yield waited if cached else jobs, waited, attempts
 
 
 def _may_have_started_before(sought: DataFrame) -> bool:

@@ -25,7 +25,7 @@ QUEUES = {
 }
 OTHERS = (*others(1), *recorded(1))
 NOTICED = "pipeline-noticed"
-LONG = ("pipeline-year",)
+LONG = ("pipeline-year", "pipeline-executors")
 SAVED = ("tick", NOTICED, REPORT, DAYS)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench import further, groups, pipeline_year, prompt_load
+from bench import further, groups, pipeline_executors, pipeline_year, prompt_load
 from bench.measure import Measured
 from bench.others import alone
 from bench.server import migrated
@@ -35,6 +35,13 @@ def recorded(scale: int, commit: str = "") -> dict[str, Recorded]:
             "year",
             lambda server: alone("pipeline_year", migrated(server), *_year(scale), commit),
             pipeline_year.lines,
+        ),
+        "pipeline-executors": Recorded(
+            "executors",
+            lambda server: pipeline_executors.measure(
+                migrated(server), pipeline_executors.JOBS // scale, commit=commit
+            ),
+            pipeline_executors.lines,
         ),
         # In a process of its own, because it changes the environment.
         "prompt-load": Recorded(

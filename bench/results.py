@@ -102,6 +102,19 @@ class Year:
 
 
 @dataclass(frozen=True)
+class Executors:
+    """The seconds of an archive and of a report by the number of Spark's executors, of one core each.
+
+    `rows` is the number of archived rows: jobs, their attempts and their events.
+    """
+
+    commit: str = ""
+    jobs: int = 0
+    rows: int = 0
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Snapshots:
     """The latency of a steady load while an old snapshot is open, and without one.
 
@@ -177,6 +190,7 @@ class Results:
     archives: Archives = field(default_factory=Archives)
     commands: Commands = field(default_factory=Commands)
     year: Year = field(default_factory=Year)
+    executors: Executors = field(default_factory=Executors)
     snapshots: Snapshots = field(default_factory=Snapshots)
     offers: Offers = field(default_factory=Offers)
     further: Further = field(default_factory=Further)
@@ -194,6 +208,7 @@ def load(file: Path = FILE) -> Results:
     lines = {name: Command(**line) for name, line in commands.pop("lines", {}).items()}
     year = read.pop("year", {})
     steps = {name: Step(**step) for name, step in year.pop("steps", {}).items()}
+    executors = Executors(**read.pop("executors", {}))
     snapshots = Snapshots(**read.pop("snapshots", {}))
     offers, further = Offers(**read.pop("offers", {})), Further(**read.pop("further", {}))
     waits = Waits(**read.pop("waits", {}))
@@ -203,6 +218,7 @@ def load(file: Path = FILE) -> Results:
         archives=archives,
         commands=Commands(**commands, lines=lines),
         year=Year(**year, steps=steps),
+        executors=executors,
         snapshots=snapshots,
         offers=offers,
         further=further,

@@ -19,7 +19,7 @@ from bench.page.tables import (
 )
 from bench.page.targets import ARCHIVE_MOST, to_explain
 from bench.page.titles import TITLES
-from bench.page.year import year_runs
+from bench.page.year import executor_runs, year_runs
 from bench.queues.cases import CASES
 from bench.queues.systems import OURS
 from bench.results import Archives, Results
@@ -49,6 +49,7 @@ def page(results: Results) -> str:
         "archives": lambda: archive_runs(results),
         "commands": lambda: command_runs(results, _reasons()["commands"]),
         "year": lambda: year_runs(results.year, _reasons()["year"]),
+        "executors": lambda: executor_runs(results.executors),
         "one-batch": lambda: batch_runs(results, _reasons()["dispatching"]),
         "groups": lambda: offer_runs(results.offers, _reasons()["dispatching"]),
         "further-jobs": lambda: further_runs(results.further),

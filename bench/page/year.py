@@ -1,4 +1,4 @@
-"""The section about the jobs of a year: what each command of the pipeline took, and its memory."""
+"""The sections about the jobs of a year, with the memory of each command, and about the executors of a cluster."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from bench.page.commands import ALONE
 from bench.page.dispatching import NOTHING, explain_missed, joined, measured_commit
 from bench.page.tables import markdown
 from bench.page.targets import MEMORY_MOST
-from bench.results import Year
+from bench.results import Executors, Year
 
 HEAD = ("", "time", "processor time", "memory", "of it Java")
 
@@ -35,6 +35,27 @@ def year_runs(year: Year, reasons: Mapping[str, str]) -> str:
         markdown(HEAD, rows),
         explain_missed(missed, f"{MEMORY_MOST:,} MB", reasons),
         f"{_load(year)} {measured_commit(year.commit)}",
+    )
+
+
+def executor_runs(executors: Executors) -> str:
+    """Return the table of commands by the number of executors, and how they were measured."""
+    if not executors.seconds:
+        return NOTHING
+    rows = (
+        (
+            count,
+            f"{archive:,.0f} s",
+            f"{executors.rows / archive:,.0f}",
+            f"{report:,.0f} s",
+            f"{executors.jobs / report:,.0f}",
+        )
+        for count, (archive, report) in executors.seconds.items()
+    )
+    return joined(
+        f"{executors.jobs:,} finished jobs of a day, {executors.rows:,} rows with their attempts and events.",
+        markdown(("executors", "archive", "rows/s", "report", "jobs/s"), rows),
+        measured_commit(executors.commit),
     )
 
 

@@ -14,6 +14,7 @@ from bench.results import (
     Archives,
     Command,
     Commands,
+    Executors,
     Further,
     Measurement,
     Offers,
@@ -69,7 +70,9 @@ def publish_snapshots(measured: Snapshots) -> None:
     results.save(replace(results.load(), snapshots=measured))
 
 
-def publish_record(field: str, record: Offers | Further | Waits | Year, file: Path = results.FILE) -> None:
+def publish_record(
+    field: str, record: Offers | Further | Waits | Year | Executors, file: Path = results.FILE
+) -> None:
     """Replace the result in a field of the results."""
     changed: dict[str, Any] = {field: record}
     results.save(replace(results.load(file), **changed), file)

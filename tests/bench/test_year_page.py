@@ -1,10 +1,10 @@
-"""The section on a year of jobs shows the commands with their memory, and explains each that needs too much."""
+"""The sections on a year of jobs and on executors show the commands; too much memory is explained."""
 
 import pytest
 
 from bench.page.commands import ReasonError
-from bench.page.year import year_runs
-from bench.results import Step, Year
+from bench.page.year import executor_runs, year_runs
+from bench.results import Executors, Step, Year
 
 SMALL, LARGE = Step(1000.4, 2000, 900, 700), Step(60, 80, 5000, 700)
 
@@ -31,3 +31,14 @@ def test_command_with_too_much_memory_needs_a_reason() -> None:
 
 def test_year_without_results_is_not_shown() -> None:
     assert year_runs(Year(), {}) == "No results are published yet."
+
+
+def test_executors_are_shown_with_rows_per_second() -> None:
+    shown = executor_runs(Executors("now", 1000, 3000, {"1": [30.0, 20.0], "2": [15.0, 10.0]}))
+
+    assert shown.startswith("1,000 finished jobs of a day, 3,000 rows with their attempts and events.")
+    assert "| 2 | 15 s | 200 | 10 s | 100 |" in shown
+
+
+def test_executors_without_results_are_not_shown() -> None:
+    assert executor_runs(Executors()) == "No results are published yet."

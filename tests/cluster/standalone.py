@@ -17,6 +17,8 @@ from tests.cluster.programs import SECONDS, Program, each, fetched, free_port, u
 HERE = Path(__file__).parent
 SPARK = Path(pyspark.__file__).parent
 MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
+# The Python of an archive.
+UNPACKED = "./environment/bin/python"
 # Settings that EMR Serverless and Glue choose themselves, small enough for this machine.
 CONF = {
     "spark.driver.memory": "768m",
@@ -38,13 +40,14 @@ class Cluster:
 
     home: Path
     environment: Mapping[str, str]
+    size: int = 2  # workers
     port: int = 0
     ui: int = 0  # of the master
     master: Program | None = None
     workers: list[Program] = field(default_factory=list)
 
     def start(self) -> None:
-        """Start the master and two workers."""
+        """Start the master and the workers."""
         self.port, self.ui = free_port(), free_port()
         self.master = self._run(
             MASTER, "--host", "127.0.0.1", "--port", str(self.port), "--webui-port", str(self.ui)
@@ -53,11 +56,11 @@ class Cluster:
         self.complete()
 
     def complete(self) -> None:
-        """Start workers until there are two."""
+        """Start workers until all of them live."""
         for worker in [worker for worker in self.workers if not worker.lives()]:
             worker.end()  # its keeper, that is
             self.workers.remove(worker)
-        while len(self.workers) < 2:
+        while len(self.workers) < self.size:
             where = self.home / f"worker-{free_port()}"
             self.workers.append(
                 self._run(
@@ -77,7 +80,7 @@ class Cluster:
                     self.url,
                 )
             )
-        until(lambda: len(self.alive()) == 2)
+        until(lambda: len(self.alive()) == self.size)
 
     @property
     def url(self) -> str:
@@ -94,8 +97,10 @@ class Cluster:
         for program in [*self.workers, *([self.master] if self.master else [])]:
             program.end()
 
-    def submit(self, *words: str, archive: Path, main: Path, cwd: Path) -> "Submitted":
-        """Run `spark-submit` as documented, in the folder with the unpacked archive."""
+    def submit(
+        self, *words: str, main: Path, cwd: Path, archive: Path | None = None, python: str = UNPACKED
+    ) -> "Submitted":
+        """Run `spark-submit` as documented, in the folder with the unpacked archive, or with another Python."""
         ui = free_port()
         log = self.home / f"events-{ui}"
         log.mkdir()
@@ -104,13 +109,11 @@ class Cluster:
             str(SPARK / "bin" / "spark-submit"),
             "--master",
             self.url,
-            "--archives",
-            f"{archive}#environment",
+            *(("--archives", f"{archive}#environment") if archive else ()),
             *(word for name, value in conf.items() for word in ("--conf", f"{name}={value}")),
             str(main),
             *words,
         ]
-        python = "./environment/bin/python"
         program = subprocess.Popen(
             command,
             env={**self.environment, "PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python},

@@ -27,10 +27,11 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Ticks:
-    """The median milliseconds of a tick by the case and the number of due jobs."""
+    """The median milliseconds of a tick, and of its offers, by the case and the number of due jobs."""
 
     commit: str = ""
     milliseconds: dict[str, dict[str, float]] = field(default_factory=dict)
+    offers: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,19 +116,18 @@ class Executors:
 
 
 @dataclass(frozen=True)
-class Snapshots:
-    """The latency of a steady load while an old snapshot is open, and without one.
+class Steady:
+    """The latency of a system under a steady load while an old snapshot is open, and without one.
 
-    `rate` is in jobs per second; a run took `seconds`. `runs` has, by the title of the system and the operation, one
-    list for each window of `window` seconds: p50 without and with the snapshot, and p99 without and with it, in
-    milliseconds.
+    `rate` is in jobs per second; a run took `seconds`. `operations` has, by the operation, one list for each window of
+    `window` seconds: p50 without and with the snapshot, and p99 without and with it, in milliseconds.
     """
 
-    commit: str = ""
-    seconds: int = 0
-    rate: int = 0
-    window: int = 1
-    runs: dict[str, dict[str, list[list[float]]]] = field(default_factory=dict)
+    commit: str
+    seconds: int
+    rate: int
+    window: int
+    operations: dict[str, list[list[float]]]
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class Results:
     commands: Commands = field(default_factory=Commands)
     year: Year = field(default_factory=Year)
     executors: Executors = field(default_factory=Executors)
-    snapshots: Snapshots = field(default_factory=Snapshots)
+    snapshots: dict[str, Steady] = field(default_factory=dict)
     offers: Offers = field(default_factory=Offers)
     further: Further = field(default_factory=Further)
     waits: Waits = field(default_factory=Waits)
@@ -209,7 +209,7 @@ def load(file: Path = FILE) -> Results:
     year = read.pop("year", {})
     steps = {name: Step(**step) for name, step in year.pop("steps", {}).items()}
     executors = Executors(**read.pop("executors", {}))
-    snapshots = Snapshots(**read.pop("snapshots", {}))
+    snapshots = {title: Steady(**runs) for title, runs in read.pop("snapshots", {}).items()}
     offers, further = Offers(**read.pop("offers", {})), Further(**read.pop("further", {}))
     waits = Waits(**read.pop("waits", {}))
     return Results(

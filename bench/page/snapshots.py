@@ -1,49 +1,66 @@
 """The section about old snapshots: how their latency compares with that of the same load without one."""
 
+from collections.abc import Mapping
+
 from bench.page.tables import markdown
-from bench.results import Snapshots
+from bench.results import Steady
 
 # The p99 with an old snapshot must be at most this many times that without.
 GOAL = 1.5
 
+Runs = Mapping[str, Steady]
 
-def snapshot_runs(snapshots: Snapshots) -> str:
-    """Return the table of the runs, how they were measured, and which of them miss the target."""
-    if not snapshots.runs:
+
+def snapshot_runs(snapshots: Runs) -> str:
+    """Return the tables of the runs, the longest first, how they were measured, and which of them miss the target."""
+    if not snapshots:
         return "No results are published yet."
-    seconds, window = f"{snapshots.seconds:,} seconds", f"{snapshots.window} seconds"
+    alike: dict[tuple[int, int, int], dict[str, Steady]] = {}
+    for title, runs in snapshots.items():
+        alike.setdefault((runs.seconds, runs.rate, runs.window), {})[title] = runs
+    return "\n\n".join(_alike(alike[terms]) for terms in sorted(alike, reverse=True))
+
+
+def _alike(snapshots: Runs) -> str:
+    """Return the table of systems whose runs were equally long, and what belongs to it."""
+    first = next(iter(snapshots.values()))
+    seconds, window = f"{first.seconds:,} seconds", f"{first.window} seconds"
+    commits = sorted({runs.commit for runs in snapshots.values()})
+    measured = "commit is" if len(commits) == 1 else "commits are"
     return (
-        f"Each system ran twice for {seconds} at {snapshots.rate} jobs per second, with and without the transaction. "
+        f"These systems ran twice for {seconds} at {first.rate} jobs per second, with and without the transaction. "
         f"The first columns are the last {window}; the last ones are the ratios of the p99 with the transaction to "
         f"that without it, in each {window}. The target is at most {GOAL}.\n\n"
         f"{snapshot_table(snapshots)}\n\n"
         f"In the last {window}, these were above the target: {_above(snapshots)}. "
-        f"The measured commit is of {snapshots.commit}."
+        f"The measured {measured} of {', '.join(commits)}."
     )
 
 
-def snapshot_table(snapshots: Snapshots) -> str:
+def snapshot_table(snapshots: Runs) -> str:
     """Return the latency of each system and operation at the end of the run, and its ratios by window."""
-    count = max(len(windows) for operations in snapshots.runs.values() for windows in operations.values())
-    ends = [f"{snapshots.window * (number + 1):,} s" for number in range(count)]
+    count = max(len(windows) for runs in snapshots.values() for windows in runs.operations.values())
+    window = next(iter(snapshots.values())).window
+    ends = [f"{window * (number + 1):,} s" for number in range(count)]
     rows = (
-        (f"{title}: {operation}", *_cells(windows))
-        for title, operations in snapshots.runs.items()
-        for operation, windows in operations.items()
+        (f"{title}: {operation}", *_cells(windows, count))
+        for title, runs in snapshots.items()
+        for operation, windows in runs.operations.items()
     )
     return markdown(("", "p50 without", "p50 with", "p99 without", "p99 with", *ends), rows)
 
 
-def _cells(windows: list[list[float]]) -> list[str]:
+def _cells(windows: list[list[float]], count: int) -> list[str]:
     milliseconds = [f"{value:.2f} ms" for value in windows[-1]]
-    return [*milliseconds, *(f"{_ratio(window):.2f}" for window in windows)]
+    ratios = [f"{_ratio(window):.2f}" for window in windows]
+    return [*milliseconds, *ratios, *[""] * (count - len(ratios))]
 
 
-def _above(snapshots: Snapshots) -> str:
+def _above(snapshots: Runs) -> str:
     found = [
         f"{title} ({operation}, {_ratio(windows[-1]):.2f})"
-        for title, operations in snapshots.runs.items()
-        for operation, windows in operations.items()
+        for title, runs in snapshots.items()
+        for operation, windows in runs.operations.items()
         if _ratio(windows[-1]) > GOAL
     ]
     return "; ".join(found) or "none"

@@ -1,6 +1,6 @@
 """The tables of the page, in Markdown."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
 from bench.page.targets import TARGETS
@@ -64,9 +64,8 @@ def grid_table(results: Results) -> str:
     return markdown(("", *(_workers(count) for count in WORKERS)), rows)
 
 
-def tick_table(results: Results) -> str:
-    """Return the milliseconds of a tick by case and backlog."""
-    cases = results.ticks.milliseconds
+def tick_table(cases: Mapping[str, Mapping[str, float]]) -> str:
+    """Return the milliseconds of a tick, or of its offers, by case and backlog."""
     backlogs = next(iter(cases.values()))
     rows = ((case, *(f"{ms:.1f} ms" for ms in taken.values())) for case, taken in cases.items())
     return markdown(("", *(f"{int(due):,} due" for due in backlogs)), rows)

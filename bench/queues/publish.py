@@ -18,7 +18,7 @@ from bench.results import (
     Further,
     Measurement,
     Offers,
-    Snapshots,
+    Steady,
     Ticks,
     Waits,
     Year,
@@ -48,9 +48,11 @@ def publish(measured: Mapping[str, Measurement], url: str) -> None:
 def publish_ticks(costs: Sequence[Cost], commit: str) -> None:
     """Replace the costs of ticks."""
     milliseconds: dict[str, dict[str, float]] = {}
+    offers: dict[str, dict[str, float]] = {}
     for cost in costs:
         milliseconds.setdefault(cost.case, {})[str(cost.due)] = round(cost.tick_ms, 2)
-    results.save(replace(results.load(), ticks=Ticks(commit, milliseconds)))
+        offers.setdefault(cost.case, {})[str(cost.due)] = round(cost.offer_ms, 2)
+    results.save(replace(results.load(), ticks=Ticks(commit, milliseconds, offers)))
 
 
 def publish_archives(measured: Archives) -> None:
@@ -65,9 +67,10 @@ def publish_commands(lines: Mapping[str, Command], commit: str, load: float) -> 
     results.save(replace(old, commands=commands))
 
 
-def publish_snapshots(measured: Snapshots) -> None:
-    """Replace the runs with an old snapshot."""
-    results.save(replace(results.load(), snapshots=measured))
+def publish_snapshots(title: str, measured: Steady) -> None:
+    """Replace the runs of a system with an old snapshot."""
+    old = results.load()
+    results.save(replace(old, snapshots={**old.snapshots, title: measured}))
 
 
 def publish_record(

@@ -7,7 +7,7 @@ from rich.table import Table
 from bench.machine import commit
 from bench.page.snapshots import GOAL
 from bench.queues.publish import publish_snapshots
-from bench.results import Snapshots
+from bench.results import Steady
 from bench.snapshot.clients.steady import Load
 from bench.snapshot.runs import SYSTEMS, run
 from bench.snapshot.windows import Operations, compare
@@ -25,14 +25,13 @@ COLUMNS = ("p50", "p50 with snapshot", "p99", "p99 with snapshot", f"ratio of p9
     "--batch", default=10, show_default=True, help="Jobs per claim; some systems claim one at a time."
 )
 @click.option("--window", default=60, show_default=True, help="Seconds of a line of the table.")
-@click.option("--save", is_flag=True, help="Replace the published results of old snapshots by this run.")
+@click.option("--save", is_flag=True, help="Publish the results of each system when it has run.")
 def main(systems: str, seconds: int, rate: int, workers: int, batch: int, window: int, save: bool) -> None:
     """Compare the latency of claims with that of the same load while a REPEATABLE READ transaction is open.
 
     Each run has a new server, or a new database on that of DATABASE_URL. Peers are installed by `make bench/peers`.
     """
     measured_commit = commit() if save else ""
-    measured: dict[str, Operations] = {}
     load = Load(rate, seconds, workers, batch)
     for name in systems.split(","):
         if name not in SYSTEMS:
@@ -42,10 +41,10 @@ def main(systems: str, seconds: int, rate: int, workers: int, batch: int, window
             SCREEN.print(f"{system.title}: skipped; {missing}")
             continue
         clean, held = (run(system, load, held=each) for each in (False, True))
-        measured[system.title] = compare(clean, held, load, window)
-        SCREEN.print(_table(system.title, measured[system.title], load, window))
-    if save:
-        publish_snapshots(Snapshots(measured_commit, seconds, rate, window, measured))
+        measured = compare(clean, held, load, window)
+        SCREEN.print(_table(system.title, measured, load, window))
+        if save:
+            publish_snapshots(system.title, Steady(measured_commit, seconds, rate, window, measured))
 
 
 def _table(title: str, operations: Operations, load: Load, window: int) -> Table:

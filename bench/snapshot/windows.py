@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from bench.snapshot.clients.steady import Load
 from bench.snapshot.runs import Sample
 
-# By operation, for each window in which both runs have samples: p50 and p99 of both, as in bench.results.Snapshots.
+# By operation, for each window in which both runs have samples: p50 and p99 of both, as in bench.results.Steady.
 Operations = dict[str, list[list[float]]]
 Windows = dict[tuple[str, int], list[float]]
 

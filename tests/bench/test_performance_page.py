@@ -14,7 +14,7 @@ from bench.page.titles import SYSTEMS
 from bench.page.write import PAGE, README, archive_runs, page, readme, slower_cases
 from bench.queues.cases import CASES, ONE_BATCH
 from bench.queues.systems import LIMITS, OURS
-from bench.results import Archives, Command, Commands, Measurement, Results, Snapshots
+from bench.results import Archives, Command, Commands, Measurement, Results, Steady
 from bench.snapshot.clients.steady import Load
 from bench.snapshot.runs import Sample
 from bench.snapshot.windows import compare
@@ -61,10 +61,9 @@ def test_case_contains_every_system_and_round(name: str) -> None:
 
 
 def test_results_contain_a_tick_of_each_backlog() -> None:
-    cases = RESULTS.ticks.milliseconds
-
-    assert set(cases) >= {"plain", "one limit", "1,000 tenants"}
-    assert {len(taken) for taken in cases.values()} == {len(BACKLOGS)}
+    for cases in (RESULTS.ticks.milliseconds, RESULTS.ticks.offers):
+        assert set(cases) >= {"plain", "one limit", "1,000 tenants"}
+        assert {len(taken) for taken in cases.values()} == {len(BACKLOGS)}
 
 
 def test_archives_are_shown_with_the_range_of_their_ratios() -> None:
@@ -114,10 +113,12 @@ def test_snapshots_are_shown_with_the_length_of_their_runs() -> None:
         [[1.0, 1.0, 2.0, 2.5], [1.0, 2.0, 2.0, 5.0]],
         [[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 3.0]],
     )
-    runs = {"ours": {"claim": claims, "offer": offers}}
-    shown = snapshot_runs(Snapshots("now", seconds=40, rate=300, window=20, runs=runs))
+    ours = Steady("now", seconds=40, rate=300, window=20, operations={"claim": claims, "offer": offers})
+    theirs = Steady("then", seconds=600, rate=300, window=60, operations={"claim": claims})
+    shown = snapshot_runs({"ours": ours, "theirs": theirs})
 
-    assert "Each system ran twice for 40 seconds at 300 jobs per second" in shown
+    assert "These systems ran twice for 40 seconds at 300 jobs per second" in shown
+    assert shown.index("| theirs: claim |") < shown.index("| ours: claim |")
     assert "| ours: claim | 1.00 ms | 2.00 ms | 2.00 ms | 5.00 ms | 1.25 | 2.50 |" in shown
     assert "these were above the target: ours (claim, 2.50)." in shown
 

@@ -43,8 +43,8 @@ def versions(url: str) -> dict[str, str]:
 
 def commit() -> str:
     """Return the time of the measured commit. Raise SystemExit if files differ from it."""
-    if _git("status", "--porcelain", "--untracked-files=no", "--", "shared", "functions"):
-        sys.exit("--save measures a commit: commit the changes to shared/ first")
+    if _git("status", "--porcelain", "--untracked-files=no", "--", "shared", "functions", "pipeline"):
+        sys.exit("--save measures a commit: commit the changes to shared/, functions/ and pipeline/ first")
     return _git("log", "-1", "--date=format-local:%Y-%m-%d %H:%M UTC", "--format=%cd")
 
 

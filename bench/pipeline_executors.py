@@ -5,17 +5,20 @@ import sys
 import tempfile
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import psycopg
 
 from bench.measure import Measured
 from bench.queues.plan import SCREEN
 from bench.results import Executors
-from minutehand_pipeline.java import ensure_java
-from tests.cluster.standalone import SPARK, Cluster
 from tests.pipeline.history import LAST, fill_history
 
+if TYPE_CHECKING:
+    from tests.cluster.standalone import Cluster
+
 EXECUTORS, JOBS = (1, 2, 4), 1_000_000
+MOST_SECONDS = 3600.0
 MAIN = Path(__file__).parents[1] / "pipeline" / "main.py"
 DAYS = ("--since", LAST.isoformat(), "--until", LAST.isoformat())
 
@@ -41,6 +44,10 @@ def measure(url: str, jobs: int, executors: tuple[int, ...] = EXECUTORS, commit:
 
 def _on_cluster(url: str, folder: Path, count: int) -> list[float]:
     """Return the seconds of an archive and of a report on a cluster with this number of executors."""
+    # Imported here, because Spark need not be installed for other cases.
+    from minutehand_pipeline.java import ensure_java
+    from tests.cluster.standalone import SPARK, Cluster
+
     ensure_java()
     environment = {
         **os.environ,
@@ -62,12 +69,12 @@ def _on_cluster(url: str, folder: Path, count: int) -> list[float]:
         cluster.stop()
 
 
-def _took(cluster: Cluster, count: int, *words: str) -> float:
+def _took(cluster: "Cluster", count: int, *words: str) -> float:
     """Run a command on the cluster; return how many seconds it took, with the start of the driver and executors."""
     began = perf_counter()
     submitted = cluster.submit(*words, main=MAIN, cwd=cluster.home, python=sys.executable)
     try:
-        submitted.result()
+        submitted.result(MOST_SECONDS)
     finally:
         submitted.end()
     took = round(perf_counter() - began, 1)

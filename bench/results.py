@@ -119,15 +119,23 @@ class Executors:
 class Steady:
     """The latency of a system under a steady load while an old snapshot is open, and without one.
 
-    `rate` is in jobs per second; a run took `seconds`. `operations` has, by the operation, one list for each window of
-    `window` seconds: p50 without and with the snapshot, and p99 without and with it, in milliseconds.
+    `rate` is in jobs per second, for `workers` that claim up to `batch` jobs; a run took `seconds`. `operations` has,
+    by the operation, one list for each window of `window` seconds: p50 without and with the snapshot, and p99 without
+    and with it, in milliseconds. It is None if a run has no sample in the window.
     """
 
     commit: str
     seconds: int
     rate: int
+    workers: int
+    batch: int
     window: int
-    operations: dict[str, list[list[float]]]
+    operations: dict[str, list[list[float] | None]]
+
+    @property
+    def terms(self) -> tuple[int, ...]:
+        """The load and the duration. Only runs with the same ones can be compared."""
+        return (self.seconds, self.rate, self.workers, self.batch, self.window)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,9 @@ from bench.results import Steady
 # The p99 with an old snapshot must be at most this many times that without.
 GOAL = 1.5
 
+# In place of the figures of a window in which nothing began, for example because the system was stalled.
+NO_SAMPLES = "no samples"
+
 Runs = Mapping[str, Steady]
 
 
@@ -15,9 +18,9 @@ def snapshot_runs(snapshots: Runs) -> str:
     """Return the tables of the runs, the longest first, how they were measured, and which of them miss the target."""
     if not snapshots:
         return "No results are published yet."
-    alike: dict[tuple[int, int, int], dict[str, Steady]] = {}
+    alike: dict[tuple[int, ...], dict[str, Steady]] = {}
     for title, runs in snapshots.items():
-        alike.setdefault((runs.seconds, runs.rate, runs.window), {})[title] = runs
+        alike.setdefault(runs.terms, {})[title] = runs
     return "\n\n".join(_alike(alike[terms]) for terms in sorted(alike, reverse=True))
 
 
@@ -50,18 +53,19 @@ def snapshot_table(snapshots: Runs) -> str:
     return markdown(("", "p50 without", "p50 with", "p99 without", "p99 with", *ends), rows)
 
 
-def _cells(windows: list[list[float]], count: int) -> list[str]:
-    milliseconds = [f"{value:.2f} ms" for value in windows[-1]]
-    ratios = [f"{_ratio(window):.2f}" for window in windows]
+def _cells(windows: list[list[float] | None], count: int) -> list[str]:
+    last = windows[-1]
+    milliseconds = [f"{value:.2f} ms" for value in last] if last else [NO_SAMPLES] * 4
+    ratios = [f"{_ratio(window):.2f}" if window else NO_SAMPLES for window in windows]
     return [*milliseconds, *ratios, *[""] * (count - len(ratios))]
 
 
 def _above(snapshots: Runs) -> str:
     found = [
-        f"{title} ({operation}, {_ratio(windows[-1]):.2f})"
+        f"{title} ({operation}, {f'{_ratio(windows[-1]):.2f}' if windows[-1] else NO_SAMPLES})"
         for title, runs in snapshots.items()
         for operation, windows in runs.operations.items()
-        if _ratio(windows[-1]) > GOAL
+        if not windows[-1] or _ratio(windows[-1]) > GOAL
     ]
     return "; ".join(found) or "none"
 

@@ -44,7 +44,9 @@ def main(systems: str, seconds: int, rate: int, workers: int, batch: int, window
         measured = compare(clean, held, load, window)
         SCREEN.print(_table(system.title, measured, load, window))
         if save:
-            publish_snapshots(system.title, Steady(measured_commit, seconds, rate, window, measured))
+            publish_snapshots(
+                system.title, Steady(measured_commit, seconds, rate, workers, batch, window, measured)
+            )
 
 
 def _table(title: str, operations: Operations, load: Load, window: int) -> Table:
@@ -53,7 +55,7 @@ def _table(title: str, operations: Operations, load: Load, window: int) -> Table
         table.add_column(column, justify="right")
     for operation, windows in sorted(operations.items()):
         for number, values in enumerate(windows, 1):
-            cells = (f"{value:.2f}" for value in (*values, values[3] / values[2]))
+            cells = (f"{value:.2f}" for value in (*values, values[3] / values[2])) if values else ()
             table.add_row(operation, str(number * window), *cells)
     return table
 

@@ -2,26 +2,32 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from math import ceil
 
 from bench.snapshot.clients.steady import Load
 from bench.snapshot.runs import Sample
 
-# By operation, for each window in which both runs have samples: p50 and p99 of both, as in bench.results.Steady.
-Operations = dict[str, list[list[float]]]
+# By operation, p50 and p99 of both runs for each window, as in bench.results.Steady.
+Operations = dict[str, list[list[float] | None]]
 Windows = dict[tuple[str, int], list[float]]
 
 
 def compare(clean: Sequence[Sample], held: Sequence[Sample], load: Load, window: int) -> Operations:
     """Return the percentiles of two runs of a load, the second one with an old snapshot."""
     without, with_it = _windows(clean, load, window), _windows(held, load, window)
-    found: Operations = {}
-    for key in sorted(without.keys() & with_it.keys()):
-        pairs = ((without[key], part) for part in (0.5, 0.99))
-        values = [
-            round(percentile(run, part), 2) for clean_run, part in pairs for run in (clean_run, with_it[key])
-        ]
-        found.setdefault(key[0], []).append(values)
-    return found
+    operations = sorted({name for name, _ in without.keys() | with_it.keys()})
+    count = ceil(load.seconds / window)
+    return {
+        name: [_compared(without.get((name, number)), with_it.get((name, number))) for number in range(count)]
+        for name in operations
+    }
+
+
+def _compared(clean: Sequence[float] | None, held: Sequence[float] | None) -> list[float] | None:
+    """Return the percentiles of a window, or None if one of the runs has no sample in it."""
+    if not clean or not held:
+        return None
+    return [round(percentile(run, part), 2) for part in (0.5, 0.99) for run in (clean, held)]
 
 
 def percentile(values: Sequence[float], part: float) -> float:

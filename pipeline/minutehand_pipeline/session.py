@@ -58,8 +58,8 @@ MEDIUM = {
 # Settings of a local session for little data. Compiling queries, too, would take longer than it saves.
 SMALL = {**MEDIUM, "spark.sql.codegen.wholeStage": "false"}
 
-# Settings of a local session for much data. Java's second compiler compiles a method after ten times as many calls and
-# loops as usual: by default it compiles the code of each query, of which most runs only once more.
+# Settings of a local session with many queries of much data. Java's second compiler compiles a method after ten times
+# as many calls and loops as usual: by default it compiles the code of queries that have nearly ended.
 LARGE = {
     JAVA_OPTIONS: f"{LOCAL[JAVA_OPTIONS]} -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000"
     " -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
@@ -99,14 +99,17 @@ def build_session(
     return spark
 
 
-def settings_for(rows: int, medium_rows: int = SMALL_ROWS) -> Mapping[str, str]:
+def settings_for(
+    rows: int, medium_rows: int = SMALL_ROWS, large: Mapping[str, str] = {}
+) -> Mapping[str, str]:
     """Return the settings of a local session that reads this number of rows.
 
-    `medium_rows` is the number below which they are of medium size, which depends on what is computed.
+    `medium_rows` is the number below which they are of medium size, and `large` are the settings for more. Both depend
+    on what is computed.
     """
     if rows < SMALL_ROWS:
         return SMALL
-    return MEDIUM if rows < medium_rows else LARGE
+    return MEDIUM if rows < medium_rows else large
 
 
 @contextmanager

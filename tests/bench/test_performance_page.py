@@ -113,21 +113,27 @@ def test_snapshots_are_shown_with_the_length_of_their_runs() -> None:
         [[1.0, 1.0, 2.0, 2.5], [1.0, 2.0, 2.0, 5.0]],
         [[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 3.0]],
     )
-    ours = Steady("now", seconds=40, rate=300, window=20, operations={"claim": claims, "offer": offers})
-    theirs = Steady("then", seconds=600, rate=300, window=60, operations={"claim": claims})
+    ours = Steady(
+        "now", 40, 300, workers=4, batch=10, window=20, operations={"claim": claims, "offer": offers}
+    )
+    theirs = Steady("then", 120, 300, workers=4, batch=10, window=60, operations={"claim": [claims[0], None]})
     shown = snapshot_runs({"ours": ours, "theirs": theirs})
 
     assert "These systems ran twice for 40 seconds at 300 jobs per second" in shown
     assert shown.index("| theirs: claim |") < shown.index("| ours: claim |")
     assert "| ours: claim | 1.00 ms | 2.00 ms | 2.00 ms | 5.00 ms | 1.25 | 2.50 |" in shown
     assert "these were above the target: ours (claim, 2.50)." in shown
+    assert "these were above the target: theirs (claim, no samples)." in shown
+    assert "| no samples | 1.25 | no samples |" in shown
 
 
 def test_samples_of_both_runs_are_compared_by_window() -> None:
     clean = [Sample("claim", second, ms=second) for second in range(4)] + [Sample("claim", 4.5, ms=9)]
     held = [Sample("claim", second, ms=2 * second) for second in range(4)]
+    both = [[1, 2, 1, 2], [3, 6, 3, 6]]
 
-    assert compare(clean, held, Load(1, 4, 1, 1), window=2) == {"claim": [[1, 2, 1, 2], [3, 6, 3, 6]]}
+    assert compare(clean, held, Load(1, 4, 1, 1), window=2) == {"claim": both}
+    assert compare(clean, held[:2], Load(1, 4, 1, 1), window=2) == {"claim": [both[0], None]}
 
 
 def test_targets_concern_measured_systems() -> None:

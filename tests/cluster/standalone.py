@@ -169,9 +169,9 @@ class Submitted:
         """Poll until a condition holds; fail if the job ends before."""
         return until(happened, lambda: self.program.poll() is None or self._ended())
 
-    def result(self) -> tuple[str, str]:
+    def result(self, seconds: float = SECONDS) -> tuple[str, str]:
         """Wait for the job to end; return its output."""
-        out, err = self.program.communicate(timeout=SECONDS)
+        out, err = self.program.communicate(timeout=seconds)
         assert self.program.returncode == 0, f"{out}\n{err[-4000:]}"
         return out, err
 

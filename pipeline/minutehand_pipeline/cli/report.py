@@ -138,14 +138,14 @@ def _run(config: "ReportConfig") -> "ReportResult":
     from minutehand_pipeline.report.reading import MEDIUM_ROWS, plan_days
     from minutehand_pipeline.report.report import make_report
     from minutehand_pipeline.report.window import choose_window
-    from minutehand_pipeline.session import build_session, settings_for
+    from minutehand_pipeline.session import LARGE, build_session, settings_for
 
     # Check everything before Spark starts.
     window = choose_window(config)
     if config.out is not None:
         check_folder(config.out)
     plan = plan_days(config, window)
-    settings = settings_for(sum(plan.total.values()), MEDIUM_ROWS)
+    settings = settings_for(sum(plan.total.values()), MEDIUM_ROWS, LARGE)
     with progress("days", len(plan.rows)) as advance:
         return make_report(lambda: build_session("minutehand report", settings=settings), config, advance)
 

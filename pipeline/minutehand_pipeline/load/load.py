@@ -1,5 +1,6 @@
 """Load files: list them, read and check their rows, stage the jobs, and enter all of them in one transaction."""
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -13,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from minutehand.database import Database
-from minutehand.errors import MinutehandError
+from minutehand.errors import DatabaseError, MinutehandError
 from minutehand.settings import encrypts
 from minutehand.settings.table import MIDDLEWARE
 from minutehand_pipeline.errors import InputError, LoadError
@@ -26,6 +27,8 @@ from minutehand_pipeline.queue.location import url_getter
 from minutehand_pipeline.queue.source import register
 from minutehand_pipeline.queue.terms import check_conflict, check_rejects, check_spread
 from minutehand_pipeline.queue.writing import begin_run
+
+LOG = logging.getLogger("minutehand_pipeline")
 
 # The last line of a Python traceback, inside the text of a Spark error.
 PYTHON_ERROR = re.compile(r"(?:minutehand[\w.]*\.)?\b([A-Z]\w+Error): (.+)")
@@ -228,8 +231,12 @@ def _already_entered(
     if config.dry_run:
         return result
     _finish_run(database, config, pieces, entered["run"])
-    # A run before it may have been killed so shortly before that its table was still in use then.
-    return replace(result, removed=loads.end_dead_runs(database))
+    # A run before that one may have been killed when its table was still in use at the start of that one.
+    try:
+        return replace(result, removed=loads.end_dead_runs(database))
+    except DatabaseError as error:
+        LOG.debug("cannot remove staging tables of killed loads: %s", error)
+        return result
 
 
 def _count(rows: DataFrame, name: str, config: LoadConfig) -> LoadResult:

@@ -148,9 +148,9 @@ def _measured(
 ) -> Iterator[tuple[DataFrame, DataFrame, DataFrame]]:
     """Yield the jobs, the jobs with their waits, and the attempts with their run times.
 
-    Of few rows, each query is one task, which reads a cache. Of many rows, to write the cache takes longer than to
-    read the files for each query, which needs some columns only; and the rare rows, repeated jobs and those whose first
-    start is sought, are counted to choose a plan.
+    Of few rows, each query is one task, which reads a cache. Of many rows, to write that cache takes longer than to
+    read the files for each query, which needs some columns only, so only the rare rows are cached: repeated jobs, and
+    those whose first start is sought. Of very many, they are counted to choose a plan.
     """
     local = Lake(config.lake, config.storage).local
     # The files of an object store are read by several tasks, which wait at the same time, and once only.
@@ -167,7 +167,7 @@ def _measured(
 
         def rare(frame: DataFrame) -> DataFrame:
             if rows <= MAX_BROADCAST:
-                return F.broadcast(frame)
+                return F.broadcast(frame if cached else keep(frame))
             return F.broadcast(frame) if keep(frame).count() <= MAX_BROADCAST else frame
 
         def whole(frame: DataFrame) -> DataFrame:
@@ -176,12 +176,12 @@ def _measured(
         attempts = read_once(measured_attempts(whole(_read(spark, config, "attempts", days))))
         jobs = named_jobs(whole(_read(spark, config, "jobs_done", days)))
         marked = read_once(with_claim(jobs, rare(repeated(attempts))))
-        sought = marked.where("sought").select("id", "day", "run_at", "attempts")
+        sought = rare(marked.where("sought").select("id", "day", "run_at", "attempts"))
         near = attempts.select("job", "day", "attempt", "started", "outcome")
         # Of few rows, more are read than may be necessary: to find out takes longer.
         if rows <= MAX_BROADCAST or _may_have_started_before(sought):
             near = whole(near.unionByName(_before(spark, config, days).select(*near.columns)))
-        waited = read_once(with_wait(marked, rare(first_starts(rare(sought), near))))
+        waited = read_once(with_wait(marked, rare(first_starts(sought, near))))
         yield waited if cached else jobs, waited, attempts
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.lake.frames import append
 from minutehand_pipeline.lake.summaries import FOLDER, Summaries
+from minutehand_pipeline.report import measuring
 from minutehand_pipeline.report.config import ReportConfig
 from minutehand_pipeline.report.measuring import VERSION
 from minutehand_pipeline.report.report import make_report
@@ -52,7 +53,13 @@ def history(number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 @pytest.mark.long
-def test_changed_definition_has_a_new_version(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("limits", [{}, {"ROWS_PER_TASK": 0}, {"ROWS_PER_TASK": 0, "MAX_BROADCAST": 0}])
+def test_changed_definition_has_a_new_version(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, int]
+) -> None:
+    # The plan depends on the number of rows, and the summaries do not.
+    for name, rows_at_most in limits.items():
+        monkeypatch.setattr(measuring, name, rows_at_most)
     rows = [history(number) for number in range(40)]
     lake = Lake(str(tmp_path / "lake"))
     jobs = jobs_frame(spark, *(job for job, _ in rows))

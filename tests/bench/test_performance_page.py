@@ -109,10 +109,8 @@ def test_command_that_misses_its_target_needs_a_reason() -> None:
 
 
 def test_snapshots_are_shown_with_the_length_of_their_runs() -> None:
-    claims, offers = (
-        [[1.0, 1.0, 2.0, 2.5], [1.0, 2.0, 2.0, 5.0]],
-        [[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 3.0]],
-    )
+    claims: list[list[float] | None] = [[1.0, 1.0, 2.0, 2.5], [1.0, 2.0, 2.0, 5.0]]
+    offers: list[list[float] | None] = [[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 3.0]]
     ours = Steady(
         "now", 40, 300, workers=4, batch=10, window=20, operations={"claim": claims, "offer": offers}
     )

@@ -17,6 +17,7 @@ from pyarrow.fs import FileSelector, FileType, PyFileSystem
 from minutehand_pipeline.errors import LakeError
 from minutehand_pipeline.lake.delta import translated_errors
 from minutehand_pipeline.lake.lake import Lake
+from minutehand_pipeline.lake.whole_files import write_file
 
 LOG = logging.getLogger("minutehand_pipeline")
 
@@ -57,9 +58,7 @@ def _write(lake: Lake, name: str) -> None:
     with translated_errors(lake.path):
         filesystem = _filesystem(lake)
         filesystem.create_dir(FOLDER)
-        # Unbuffered, pyarrow would pass delta-rs a buffer type that it does not accept.
-        with filesystem.open_output_stream(f"{FOLDER}/{name}", buffer_size=64) as stream:
-            stream.write(b"reader")
+        write_file(filesystem, f"{FOLDER}/{name}", b"reader")
 
 
 def _delete(lake: Lake, name: str) -> None:

@@ -9,8 +9,7 @@ from pyarrow.fs import FileSelector, FileType, PyFileSystem
 
 from minutehand_pipeline.lake.delta import translated_errors
 from minutehand_pipeline.lake.lake import Lake
-
-BUFFER = 1 << 20  # bytes
+from minutehand_pipeline.lake.whole_files import write_file
 
 
 @dataclass(frozen=True)
@@ -37,12 +36,8 @@ class Store:
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file, replacing one of the same name."""
-        # Unbuffered, pyarrow would pass delta-rs a buffer type that it does not accept.
-        with (
-            translated_errors(self.address),
-            self._files.open_output_stream(name, buffer_size=BUFFER) as opened,
-        ):
-            opened.write(content)
+        with translated_errors(self.address):
+            write_file(self._files, name, content)
 
     def upload(self, folder: Path, last: str) -> None:
         """Upload all files of a folder. The file named `last` goes last, so its presence proves the rest are there."""

@@ -20,6 +20,7 @@ from pyarrow.fs import FileSelector, FileType, PyFileSystem
 
 from minutehand_pipeline.lake.delta import DataFile, translated_errors
 from minutehand_pipeline.lake.lake import Lake
+from minutehand_pipeline.lake.whole_files import write_file
 from minutehand_pipeline.schemas import HOMES
 
 FOLDER = "_report"
@@ -28,7 +29,6 @@ SUFFIX = ".zip"
 LOOK_BACK = 7
 # Files that are read at the same time.
 AT_ONCE = 16
-BUFFER = 1 << 20  # bytes
 
 Tables = Mapping[str, pa.Table]
 
@@ -59,9 +59,7 @@ class Summaries:
         with translated_errors(self.lake.path):
             filesystem = _filesystem(self.lake)
             filesystem.create_dir(f"{FOLDER}/{self.definition}")
-            # Unbuffered, pyarrow would pass delta-rs a buffer type that it does not accept.
-            with filesystem.open_output_stream(self._path(name), buffer_size=BUFFER) as stream:
-                stream.write(content.getvalue())
+            write_file(filesystem, self._path(name), content.getvalue())
 
     def names(self) -> list[str]:
         """Return the names of all summaries."""

@@ -233,10 +233,12 @@ def _already_entered(
     _finish_run(database, config, pieces, entered["run"])
     # A run before that one may have been killed when its table was still in use at the start of that one.
     try:
-        return replace(result, removed=loads.end_dead_runs(database))
+        with database.transaction():
+            removed = loads.end_dead_runs(database)
     except DatabaseError as error:
         LOG.debug("cannot remove staging tables of killed loads: %s", error)
         return result
+    return replace(result, removed=removed)
 
 
 def _count(rows: DataFrame, name: str, config: LoadConfig) -> LoadResult:

@@ -77,6 +77,20 @@ def test_repeated_load_removes_the_table_of_an_earlier_run(stage: Stage) -> None
     assert stage.staging() == []
 
 
+def test_repeated_load_succeeds_if_it_cannot_remove_a_table(stage: Stage) -> None:
+    jobs = stage.file("jobs.csv", "kind", "email")
+    stage.load(jobs, load="once")
+    begin(stage, guarded=True)
+    [(name,)] = stage.rows("select quote_ident(current_database())")
+    with connect(stage.address.admin_url) as admin:
+        admin.execute(f"alter database {name} set default_transaction_read_only = on".encode())
+
+    result = stage.load(jobs, load="once")
+
+    assert (result.fresh, result.removed) == (False, 0)
+    assert len(stage.staging()) == 1
+
+
 def test_sweep_removes_the_table_of_a_killed_load(stage: Stage) -> None:
     begin(stage, guarded=True)
     sweep(stage)

@@ -62,7 +62,7 @@ def main(
         if save and NOTICED in cases:
             publish_archives(archives(url, 10 if quick else 1, measured_commit))
         if save and (REPORT in cases or DAYS in cases):
-            load = round(os.getloadavg()[2], 1)
+            load = round(os.getloadavg()[1], 1)
             publish_commands(commands(url, 10 if quick else 1, cases), measured_commit, load)
         for name, measure in others(10 if quick else 1).items():
             if name in cases and not (save and name in SAVED):

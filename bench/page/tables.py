@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
-from bench.page.targets import TARGETS
+from bench.page.targets import ONE_LIMIT_MOST, TARGETS, TICK_OFFER_MOST
 from bench.page.titles import TITLES
 from bench.queues.cases import CASES, CHUNKS, WORKERS, chunked
 from bench.queues.systems import OURS
 from bench.results import Measurement, Results
 from bench.statistics import ratio, spread
 
+TENANTS = "1,000 tenants"
 P99 = ("during", "before", "ratio")
 
 
@@ -69,6 +70,20 @@ def tick_table(cases: Mapping[str, Mapping[str, float]]) -> str:
     backlogs = next(iter(cases.values()))
     rows = ((case, *(f"{ms:.1f} ms" for ms in taken.values())) for case, taken in cases.items())
     return markdown(("", *(f"{int(due):,} due" for due in backlogs)), rows)
+
+
+def tick_targets(offers: Mapping[str, Mapping[str, float]]) -> str:
+    """Return how the offers of a tick compare with their targets: in milliseconds, and with one limit."""
+    tenants = list(offers[TENANTS].values())[-1]
+    times = max(limited / offers["plain"][due] for due, limited in offers["one limit"].items())
+    return (
+        f"With {TENANTS} and the most due jobs, they took {tenants:.1f} ms, which {_met(tenants, TICK_OFFER_MOST)}. "
+        f"With one limit, they took at most {times:.2f} times the plain time, which {_met(times, ONE_LIMIT_MOST)}."
+    )
+
+
+def _met(value: float, most: float) -> str:
+    return "meets the target" if value <= most else "misses the target"
 
 
 def archive_table(results: Results) -> str:

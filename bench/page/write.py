@@ -16,6 +16,7 @@ from bench.page.tables import (
     grid_table,
     target_table,
     tick_table,
+    tick_targets,
 )
 from bench.page.targets import ARCHIVE_MOST, to_explain
 from bench.page.titles import TITLES
@@ -46,6 +47,7 @@ def page(results: Results) -> str:
         "grid": lambda: grid_table(results),
         "ticks": lambda: tick_table(results.ticks.milliseconds),
         "tick-offers": lambda: tick_table(results.ticks.offers),
+        "tick-targets": lambda: tick_targets(results.ticks.offers),
         "ticks-measured": lambda: results.ticks.commit,
         "archives": lambda: archive_runs(results),
         "commands": lambda: command_runs(results, _reasons()["commands"]),

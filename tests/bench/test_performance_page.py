@@ -9,6 +9,7 @@ from bench import results
 from bench.page.commands import ReasonError, command_runs
 from bench.page.data import IMAGES, PLOTS, digest
 from bench.page.snapshots import snapshot_runs
+from bench.page.tables import tick_targets
 from bench.page.targets import COMPARED, TARGETS, to_explain
 from bench.page.titles import SYSTEMS
 from bench.page.write import PAGE, README, archive_runs, page, readme, slower_cases
@@ -64,6 +65,15 @@ def test_results_contain_a_tick_of_each_backlog() -> None:
     for cases in (RESULTS.ticks.milliseconds, RESULTS.ticks.offers):
         assert set(cases) >= {"plain", "one limit", "1,000 tenants"}
         assert {len(taken) for taken in cases.values()} == {len(BACKLOGS)}
+
+
+def test_offers_of_a_tick_are_compared_with_their_targets() -> None:
+    offers = {"plain": {"10": 2.0, "100": 4.0}, "one limit": {"10": 5.0, "100": 6.0}}
+
+    shown = tick_targets({**offers, "1,000 tenants": {"10": 30.0, "100": 25.0}})
+
+    assert "they took 25.0 ms, which meets the target. With one limit, they took at most 2.50 times" in shown
+    assert shown.endswith("times the plain time, which misses the target.")
 
 
 def test_archives_are_shown_with_the_range_of_their_ratios() -> None:

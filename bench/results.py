@@ -64,7 +64,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Commands:
-    """Commands of the pipeline by what they did. `load` is how many programs used the machine at the same time."""
+    """Commands of the pipeline by what they did. `load` is the average load of the machine at the end."""
 
     commit: str = ""
     load: float = 0

@@ -7,8 +7,6 @@ from itertools import pairwise
 from bench.page.tables import command_table
 from bench.results import Command, Commands, Results
 
-# Up to this load, the measured commands alone keep two cores busy.
-ALONE = 3.0
 JOBS = re.compile(r"report of ([\d,]+) jobs")
 
 
@@ -61,13 +59,7 @@ def missed(lines: Mapping[str, Command], reasons: Mapping[str, str]) -> str:
 
 
 def _measured(commands: Commands) -> str:
-    shared = (
-        f"{commands.load:.0f} programs shared the two cores on average, so the time is longer than on an idle machine. "
-        "Compare processor times."
-        if commands.load > ALONE
-        else f"the load of the two cores was {commands.load:.1f} on average, mostly from these commands."
-    )
     return (
-        f"The processor time adds up all processes. During the measurement, {shared} "
-        f"The measured commit is of {commands.commit}."
+        f"The processor time adds up all processes. The average load of the two cores was {commands.load:.1f} at the "
+        f"end, with that of these commands. The measured commit is of {commands.commit}."
     )

@@ -106,7 +106,7 @@ def test_commands_are_shown_with_their_targets() -> None:
         "| report of 1,000 jobs | 9.5 s | 12.0 s | 0.2 s | 8 s |\n| report of 1,000 jobs, no new day | 3.0 s"
         in shown
     )
-    assert "12 programs shared the two cores" in shown
+    assert "The average load of the two cores was 12.2 at the end" in shown
     assert "2 times the jobs took 1.5 times the processor time (from 1,000 to 2,000)." in shown
     assert "- **report of 1,000 jobs** misses its target of 8 s. Java starts." in shown
 
@@ -170,9 +170,3 @@ def test_results_survive_saving(tmp_path: Path) -> None:
 
     assert results.load(file) == RESULTS
     assert file.read_text("utf-8") == results.FILE.read_text("utf-8")
-
-
-def test_commands_that_ran_alone_are_shown_with_the_load() -> None:
-    shown = command_runs(Results(commands=Commands("now", 2.24, {"report": Command(9.5, 12.0)})), {})
-
-    assert "the load of the two cores was 2.2 on average, mostly from these commands" in shown

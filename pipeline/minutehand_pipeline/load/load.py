@@ -1,9 +1,8 @@
 """Load files: list them, read and check their rows, stage the jobs, and enter all of them in one transaction."""
 
 import logging
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,25 +13,22 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from minutehand.database import Database
-from minutehand.errors import DatabaseError, MinutehandError
+from minutehand.errors import DatabaseError
 from minutehand.settings import encrypts
 from minutehand.settings.table import MIDDLEWARE
-from minutehand_pipeline.errors import InputError, LoadError
+from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.load import loads
 from minutehand_pipeline.load.checks import checked
 from minutehand_pipeline.load.files import File, Piece, identity, list_files, split_files
 from minutehand_pipeline.load.rejects import check_file, write_rejects
 from minutehand_pipeline.load.rows import ROWS, reader
+from minutehand_pipeline.load.task_errors import translated_errors
 from minutehand_pipeline.queue.location import url_getter
 from minutehand_pipeline.queue.source import register
 from minutehand_pipeline.queue.terms import check_conflict, check_rejects, check_spread
 from minutehand_pipeline.queue.writing import begin_run
 
 LOG = logging.getLogger("minutehand_pipeline")
-
-# The last line of a Python traceback, inside the text of a Spark error.
-PYTHON_ERROR = re.compile(r"(?:minutehand[\w.]*\.)?\b([A-Z]\w+Error): (.+)")
-SPARK_ERRORS = ("PySparkRuntimeError", "Py4JJavaError", "Py4JError")
 
 
 @dataclass(frozen=True)
@@ -146,21 +142,6 @@ def keyed(queues: Mapping[str, str], session_tenant: str) -> Callable[[DataFrame
     tenant = F.lit(session_tenant) if session_tenant else F.coalesce("tenant", F.lit(""))
     same = F.when(F.col("key").isNotNull(), F.struct(tenant, queue, F.col("key")))
     return lambda rows: rows.withColumn("same", same)
-
-
-@contextmanager
-def translated_errors() -> Iterator[None]:
-    """Translate a Spark error into the message that the failed task raised, if there is one."""
-    try:
-        yield
-    except MinutehandError:
-        raise
-    # PySparkException or, without Spark Connect, the error of py4j.
-    except Exception as error:
-        found = [message for name, message in PYTHON_ERROR.findall(str(error)) if name not in SPARK_ERRORS]
-        if not found:
-            raise
-        raise LoadError(found[-1].strip()) from error
 
 
 def _identity_terms(config: LoadConfig) -> Sequence[object]:

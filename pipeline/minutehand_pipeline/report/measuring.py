@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import date, timedelta
 
 import pyarrow as pa
@@ -142,37 +143,57 @@ def measure_parts(
     return {name: found[name].select(schema.names).cast(schema) for name, schema in PARTS.items()}
 
 
-@contextmanager
-def _measured(
-    spark: SparkSession, config: ReportConfig, days: Sequence[date], rows: int
-) -> Iterator[tuple[DataFrame, DataFrame, DataFrame]]:
-    """Yield the jobs, the jobs with their waits, and the attempts with their run times.
+@dataclass(frozen=True)
+class _Caching:
+    """Which frames are cached and how they are divided, by the number of rows and the place of the lake.
 
     Of few rows, each query is one task, which reads a cache. Of many rows, to write that cache takes longer than to
     read the files for each query, which needs some columns only, so only the rare rows are cached: repeated jobs, and
     those whose first start is sought. Of very many, they are counted to choose a plan.
     """
-    local = Lake(config.lake, config.storage).local
-    # The files of an object store are read by several tasks, which wait at the same time, and once only.
-    few = rows <= ROWS_PER_TASK and local
-    cached = few or not local
+
+    rows: int
+    local: bool
+    kept: ExitStack
+
+    @property
+    def few(self) -> bool:
+        """The files of an object store are read by several tasks, which wait at the same time."""
+        return self.rows <= ROWS_PER_TASK and self.local
+
+    @property
+    def cached(self) -> bool:
+        """The files of an object store are read once only."""
+        return self.few or not self.local
+
+    def keep(self, frame: DataFrame) -> DataFrame:
+        """Cache a frame until the end."""
+        self.kept.callback(frame.unpersist)
+        return frame.persist()
+
+    def read_once(self, frame: DataFrame) -> DataFrame:
+        """Cache all rows, if that is faster than to read them again."""
+        return self.keep(frame) if self.cached else frame
+
+    def rare(self, frame: DataFrame) -> DataFrame:
+        """Let each task hold the rows in memory, if they are few enough."""
+        if self.rows <= MAX_BROADCAST:
+            return F.broadcast(frame if self.cached else self.keep(frame))
+        return F.broadcast(frame) if self.keep(frame).count() <= MAX_BROADCAST else frame
+
+    def whole(self, frame: DataFrame) -> DataFrame:
+        """Leave few rows to one task."""
+        return frame.coalesce(1) if self.few else frame
+
+
+@contextmanager
+def _measured(
+    spark: SparkSession, config: ReportConfig, days: Sequence[date], rows: int
+) -> Iterator[tuple[DataFrame, DataFrame, DataFrame]]:
+    """Yield the jobs, the jobs with their waits, and the attempts with their run times."""
     with ExitStack() as kept:
-
-        def keep(frame: DataFrame) -> DataFrame:
-            kept.callback(frame.unpersist)
-            return frame.persist()
-
-        def read_once(frame: DataFrame) -> DataFrame:
-            return keep(frame) if cached else frame
-
-        def rare(frame: DataFrame) -> DataFrame:
-            if rows <= MAX_BROADCAST:
-                return F.broadcast(frame if cached else keep(frame))
-            return F.broadcast(frame) if keep(frame).count() <= MAX_BROADCAST else frame
-
-        def whole(frame: DataFrame) -> DataFrame:
-            return frame.coalesce(1) if few else frame
-
+        frames = _Caching(rows, Lake(config.lake, config.storage).local, kept)
+        read_once, rare, whole = frames.read_once, frames.rare, frames.whole
         attempts = read_once(measured_attempts(whole(_read(spark, config, "attempts", days))))
         jobs = named_jobs(whole(_read(spark, config, "jobs_done", days)))
         marked = read_once(with_claim(jobs, rare(repeated(attempts))))
@@ -182,7 +203,7 @@ def _measured(
         if rows <= MAX_BROADCAST or _may_have_started_before(sought):
             near = whole(near.unionByName(_before(spark, config, days).select(*near.columns)))
         waited = read_once(with_wait(marked, rare(first_starts(sought, near))))
-        yield waited if cached else jobs, waited, attempts
+        yield waited if frames.cached else jobs, waited, attempts
 
 
 def _may_have_started_before(sought: DataFrame) -> bool:

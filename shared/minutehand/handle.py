@@ -76,7 +76,13 @@ def returned(job: Job, result: object) -> Outcome:
 
 def failed(job: Job, error: BaseException) -> Outcome:
     """Return the outcome of a handler that raised an error."""
-    return _failed_after(job.finished, error) if job.finished else _failed(error, job)
+    if job.finished:
+        return _failed_after(job.finished, error)
+    try:
+        return _failed(error, job)
+    # A subclass of our exceptions that does not call __init__ may lack their attributes.
+    except Exception as fault:
+        return Failed(_stored(fault))
 
 
 def _returned_after(finish: Finish, result: object) -> Outcome:
@@ -109,6 +115,8 @@ def _failed(error: BaseException, job: Job) -> Outcome:
 def _outcome_of(error: BaseException) -> Outcome:
     match error:
         case Snooze():
+            if not isinstance(error.delay, timedelta):
+                raise TypeError(f"delay must be a timedelta, got {error.delay!r}")
             return Snoozed(error.delay)
         case Cancel():
             return Cancelled({"type": "Cancelled", "message": message_of(error)})

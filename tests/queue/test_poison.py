@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Thread
 from typing import Any
@@ -9,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from minutehand import Cancel, RetryAfter, Snooze, enqueue
+from minutehand import Cancel, Fail, RetryAfter, Snooze, enqueue
 from minutehand.database import default_database, thread_database
 from tests.queue.stage import Queue
 
@@ -19,6 +20,23 @@ class Mute(Exception):
         raise RuntimeError("no text")
 
 
+@dataclass
+class Declined(Fail):
+    """Has no call of its parent's constructor."""
+
+    code: int = 402
+
+
+@dataclass
+class Later(RetryAfter):
+    code: int = 429
+
+
+@dataclass
+class Wait(Snooze):
+    delay: Any = 60
+
+
 POISONS: dict[str, Callable[[], BaseException]] = {
     "a message with a NUL": lambda: Cancel("a\0b"),
     "a message with a surrogate": lambda: Cancel("\udc80"),
@@ -26,6 +44,9 @@ POISONS: dict[str, Callable[[], BaseException]] = {
     "a time without a zone": lambda: RetryAfter(datetime(2030, 1, 1)),
     "an invalid time": lambda: RetryAfter("tomorrow"),  # type: ignore[arg-type]
     "an error without a message": Mute,
+    "a failure that its parent did not construct": Declined,
+    "a retry that its parent did not construct": Later,
+    "a snooze that its parent did not construct": Wait,
     "cancelled": asyncio.CancelledError,
     "the end of a generator": GeneratorExit,
     "an interrupt": KeyboardInterrupt,

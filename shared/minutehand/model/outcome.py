@@ -26,6 +26,9 @@ class Cancel(Exception):
 class Fail(Exception):
     """Raise it to end the job as dead, without further attempts. `result` is stored as the progress so far."""
 
+    # Also of a subclass that does not call __init__.
+    result: object = None
+
     def __init__(self, *message: object, result: object = None) -> None:
         """Fail with a message and an optional result."""
         super().__init__(*message)
@@ -37,6 +40,8 @@ class RetryAfter(Exception):
 
     If the job has a group, no job of the group starts until then.
     """
+
+    result: object = None
 
     def __init__(
         self, after: timedelta | datetime, message: str = "retry later", *, result: object = None

@@ -64,6 +64,11 @@ def encode(payload: object) -> str:
         raise PayloadError("payload_is_json", "payload must be valid Unicode, got a lone surrogate") from None
     except (TypeError, ValueError, RecursionError) as error:
         raise PayloadError("payload_is_json", f"payload must be JSON: {error}") from None
+    # Code of the value, such as a property of a model.
+    except Exception as error:
+        raise PayloadError(
+            "payload_is_json", f"payload must be JSON: reading it raised {type(error).__name__}"
+        ) from None
     return text
 
 

@@ -31,8 +31,17 @@ def test_returned_value_is_stored_as_the_result(queue: Queue, result: object) ->
     assert (ending.ending, row.state, row.result, row.error) == ("done", "done", result, None)
 
 
+class Unreadable:
+    """A value whose attributes cannot be read."""
+
+    def __getattr__(self, name: str) -> object:
+        raise KeyError(name)
+
+
 @pytest.mark.parametrize(
-    "result", [object(), float("nan"), {1: 2}, "\ud800"], ids=["object", "nan", "key", "surrogate"]
+    "result",
+    [object(), float("nan"), {1: 2}, "\ud800", Unreadable()],
+    ids=["object", "nan", "key", "surrogate", "unreadable"],
 )
 def test_job_is_done_even_if_its_result_is_not_json(queue: Queue, result: object) -> None:
     job_id, ending = queue.attempt(lambda _: result)

@@ -13,6 +13,8 @@ from minutehand.model.zones import zone_of
 CatchUp = Literal["none", "last", "all"]
 Overlap = Literal["allow", "skip", "replace"]
 NOTHING, LEAST = timedelta(), timedelta(microseconds=1)
+# No schedule has more than a few occurrences in it.
+NARROWEST = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,14 +54,24 @@ class Timing:
             moment = self.after(every, moment)
 
     def latest(self, every: str, first: datetime, last: datetime, limit: int) -> list[datetime]:
-        """Return the latest occurrences from `first` to `last`, without computing all of a long outage."""
-        window = timedelta(minutes=10)
+        """Return the latest occurrences from `first` to `last`.
+
+        The window that is searched becomes longer until it has enough of them, and shorter if it has far too many. So
+        not all of a long outage is computed, nor all seconds of a day.
+        """
+        most, window = max(50, 2 * limit), timedelta(minutes=10)
+        # The longest window with too few, and the shortest with too many.
+        shorter, longer = NOTHING, NOTHING
         while True:
             begin = max(first, last - window)
-            found = self.between(every, begin, last, limit * 50)
-            if begin == first or len(found) >= limit:
+            found = self.between(every, begin, last, most + 1)
+            if len(found) > most and window - shorter > NARROWEST:
+                longer = window
+            elif len(found) >= limit or begin == first:
                 return found[-limit:]
-            window *= 2
+            else:
+                shorter = window
+            window = shorter + (longer - shorter) / 2 if longer else window * 2
 
     def run_at(self, name: str, nominal: datetime) -> datetime:
         """Return when the job of an occurrence runs; the jitter is a fixed fraction for each name."""

@@ -59,6 +59,25 @@ def test_catch_up_after_an_outage_that_ends_between_occurrences(
     assert [job["headers"] for job in jobs(queue)] == [{"minutehand-late": "true"}] * len(hours)
 
 
+# Each has many occurrences at once, and a long time without any.
+@pytest.mark.parametrize(
+    ("every", "last"),
+    [
+        ("* 9-17 * * *", NOON + 5 * HOUR + 59 * MINUTE),
+        ("* * 9-17 * * *", NOON + 6 * HOUR - timedelta(seconds=1)),
+    ],
+)
+def test_only_the_last_of_many_missed_occurrences_is_caught_up(
+    queue: Queue, every: str, last: datetime
+) -> None:
+    save(queue, every, catch_up="last")
+
+    for _ in range(2):
+        fire_due(queue.database, NOON + 19 * HOUR)
+
+    assert nominals(queue) == [last]
+
+
 def test_occurrence_a_few_minutes_late_is_not_missed(queue: Queue) -> None:
     save(queue, "* * * * *")
 

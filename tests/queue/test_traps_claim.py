@@ -47,7 +47,7 @@ def test_late_claim_of_an_offer_has_its_whole_lease(queue: Queue) -> None:
     assert queue.take() == []
 
 
-OWN_ACK = r"j.id = o.id and j.ack = o.ack[^\n]*"
+OWN_ACK = r"j.id = o.id and j.ack = o.ack\s+and j.offered is not null[^\n]*"
 SAME_KEY = r"""in (select id from minutehand.jobs_live
                      where key in (select key from minutehand.jobs_live where id = any (\1)))"""
 
@@ -137,7 +137,7 @@ def test_take_skips_jobs_that_another_worker_is_taking(queue: Queue) -> None:
     assert first[0].id != second[0].id
 
 
-@pytest.mark.fault("claim", r"j.ack = o.ack and \(j.claimed.*\)", "true")
+@pytest.mark.fault("claim", r"j.ack = o.ack\s+and j.offered is not null and \(j.claimed.*\)", "true")
 def test_duplicate_event_claims_once(queue: Queue) -> None:
     queue.enqueue()
     (offered,) = queue.offer()

@@ -1,4 +1,5 @@
--- Exchanges offered acks for claims. A duplicate or late event, or one for a replaced job, finds no such ack.
+-- Exchanges offered acks for claims. A duplicate or late event, or one for a replaced job, finds no such ack. After the withdrawal
+-- of a later offer, a lapsed one has its ack again, but no offer.
 -- A job that has expired since it was offered is not claimed: the next tick ends it.
 -- If any limit is set, or the job has a group, a lapsed offer is void: another job may have taken its place.
 -- The array repeats the ids for the planner: if its statistics say that the table is empty, it would join by a full scan.
@@ -7,7 +8,8 @@ update minutehand.jobs_live j
    set ack = gen_random_uuid(), prior = null, lapsed = coalesce(j.claimed, j.lapsed), claimed = clock_timestamp(),
        attempts = j.attempts + 1, visible = clock_timestamp() + least(%(lease)s, j.timeout) + %(grace)s
   from unnest(%(ids)s::uuid[], %(acks)s::uuid[]) as o (id, ack)
- where j.id = any (%(ids)s::uuid[]) and j.id = o.id and j.ack = o.ack and (j.claimed is null or j.offered > j.claimed)
+ where j.id = any (%(ids)s::uuid[]) and j.id = o.id and j.ack = o.ack
+   and j.offered is not null and (j.claimed is null or j.offered > j.claimed)
    and (j.expires is null or minutehand.expires_at(j.run_at, j.expires) > clock_timestamp() or j.attempts > 0)
    and (j.visible > clock_timestamp() or j.group is null and not exists (select from minutehand.controls where max_running is not null))
 returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,

@@ -123,8 +123,9 @@ class PoolExecutor(AsyncExecutor):
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open."""
-        return self.connection is not None
+        """Whether a transaction is open; none is any more in calls after its commit."""
+        connection = self.connection
+        return connection is not None and connection.info.transaction_status != TransactionStatus.IDLE
 
     @property
     def autocommit(self) -> bool:
@@ -144,10 +145,12 @@ class PoolExecutor(AsyncExecutor):
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
         """Open a transaction, or a savepoint inside the one that is open."""
-        async with self._taken() as connection, ConnectionExecutor(connection).transaction():
+        async with self._taken() as connection:
             outer, self.connection = self.connection, connection
             try:
-                yield
+                # Calls after the commit use this connection too: another one may not be free.
+                async with ConnectionExecutor(connection).transaction():
+                    yield
             finally:
                 self.connection = outer
 

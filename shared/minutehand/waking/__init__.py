@@ -9,15 +9,13 @@ A mode is a subclass of Wake. No job depends on it: a later tick finds every job
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from weakref import WeakValueDictionary
 
 from minutehand.database import Executor, Record
 from minutehand.model.enqueued import Enqueued
 from minutehand.settings.table import MODE
 from minutehand.waking.mode import Wake
 from minutehand.waking.unrequested import unrequested
-
-# Those that a rolled back transaction left behind are dropped, the oldest first.
-MOST_OPEN = 1000
 
 
 def is_off() -> bool:
@@ -47,8 +45,8 @@ async def wake(executor: Executor, jobs: Iterable[Enqueued]) -> None:
     await batch.before_commit(executor)
     if not executor.in_transaction:
         await batch.after_commit(executor)
-    elif executor.after_commit(lambda: _committed(executor)):
-        _remember(executor.session, batch)
+    elif executor.after_commit(lambda: _committed(executor, batch)):
+        _open[executor.session] = batch
 
 
 async def wake_committed(executor: Executor, jobs: Sequence[Enqueued]) -> None:
@@ -86,16 +84,11 @@ async def wake_ended(executor: Executor, ended: Iterable[Record]) -> None:
             executor.after_commit(lambda: successors.after_commit(executor))
 
 
-async def _committed(executor: Executor) -> None:
-    batch = _open.pop(executor.session, None)
-    if batch is not None:
+async def _committed(executor: Executor, batch: Wake) -> None:
+    # Each enqueue of the transaction has registered it.
+    if _open.get(executor.session) is batch:
+        del _open[executor.session]
         await batch.after_commit(executor)
-
-
-def _remember(session: int, batch: Wake) -> None:
-    while len(_open) >= MOST_OPEN:
-        _open.pop(next(iter(_open)), None)
-    _open[session] = batch
 
 
 def _mode() -> type[Wake] | None:
@@ -117,5 +110,5 @@ def _prompt() -> type[Wake]:
 
 # Imported when they are used, for the sake of cold starts.
 _MODES: dict[str, Callable[[], type[Wake]]] = {"prompt": _prompt, "sleep": _sleep}
-# By the connection, whose transaction it is.
-_open: dict[int, Wake] = {}
+# By the connection, whose transaction it is. Only the calls after its commit own them: a rollback drops these.
+_open: WeakValueDictionary[int, Wake] = WeakValueDictionary()

@@ -1,14 +1,16 @@
 """Async connections in the mode `prompt`: their jobs are offered after the commit, and their workers invoked."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import psycopg
 
-from minutehand import AsyncDatabase, NewJob, enqueue, enqueue_many, wake
+from minutehand import AsyncDatabase, NewJob, batch, enqueue, enqueue_many, wake
 from minutehand.operations.controls import pause
+from minutehand.operations.jobs import cancel
 from tests.event_loop import run_in_loop
-from tests.queue.stage import Queue
+from tests.queue.stage import LONG, Queue
 from tests.queue.waking.conftest import Lambda
 
 Act = Callable[[AsyncDatabase], Coroutine[Any, Any, Any]]
@@ -63,6 +65,30 @@ def test_refused_async_offer_is_withdrawn(queue: Queue, aws: Lambda) -> None:
     job = run(queue, lambda database: enqueue("echo", connection=database))
 
     assert queue.row(job.id).state == "due"
+
+
+def test_jobs_of_an_async_batch_are_offered_after_its_commit(queue: Queue, aws: Lambda) -> None:
+    async def act(database: AsyncDatabase) -> Any:
+        async with batch(connection=database) as opened:
+            return await opened.enqueue("echo")
+
+    job = run(queue, act)
+
+    assert aws.offered == [[str(job.id)]]
+
+
+def test_call_with_one_connection_wakes_the_dispatcher_with_it(queue: Queue, aws: Lambda) -> None:
+    first = queue.enqueue(delay=LONG)
+    queue.enqueue("next", after=[first], after_failure="run")
+
+    async def act() -> None:
+        async with AsyncDatabase(queue.url, connections=1) as database:
+            # A second connection is never free.
+            await asyncio.wait_for(cancel(database, [first]), 60)
+
+    run_in_loop(act())
+
+    assert aws.wakes == 1
 
 
 def test_paused_async_job_wakes_the_dispatcher(queue: Queue, aws: Lambda) -> None:

@@ -10,6 +10,7 @@ import pytest
 from minutehand import NewJob, enqueue, enqueue_many, wake
 from minutehand.operations.controls import limit, pause
 from minutehand.waking.chain import begin
+from minutehand.waking.prompt import MOST_OFFERED
 from tests.queue.stage import LONG, Queue
 from tests.queue.waking.conftest import Lambda
 
@@ -20,10 +21,11 @@ def offered(queue: Queue) -> int:
     return jobs
 
 
-def roll_back(queue: Queue) -> None:
-    """Enqueue a job in a transaction, or a savepoint, that fails."""
+def roll_back(queue: Queue, jobs: int = 1) -> None:
+    """Enqueue jobs in a transaction, or a savepoint, that fails."""
     with queue.database.transaction():
-        queue.enqueue()
+        for _ in range(jobs):
+            queue.enqueue()
         raise ZeroDivisionError
 
 
@@ -48,6 +50,18 @@ def test_worker_is_not_invoked_before_the_commit_or_after_a_rollback(queue: Queu
     with pytest.raises(ZeroDivisionError):
         roll_back(queue)
     assert len(aws.events) == 1
+
+
+def test_jobs_after_a_rollback_are_offered_alone(queue: Queue, aws: Lambda) -> None:
+    queue.offer(capacity=100)
+    with pytest.raises(ZeroDivisionError):
+        roll_back(queue, MOST_OFFERED + 1)
+
+    with queue.database.transaction():
+        first = queue.enqueue()
+    jobs = [first, *(queue.enqueue() for _ in range(MOST_OFFERED))]
+
+    assert (aws.offered, aws.wakes) == ([[str(job)] for job in jobs], 0)
 
 
 def test_enqueues_of_a_transaction_are_invoked_together(

@@ -230,7 +230,7 @@ def _cancel_if_requested(write: Write) -> Finish:
     if not rows or rows[0]["cancelling"] is None:
         return Finish("lost", error=write.error)
     error = {"type": "Cancelled", "message": rows[0]["cancelling"]}
-    return end_one(Write(claim, "cancelled", write.result, error))
+    return end_one(Write(claim, "cancelled", write.result, error, hold=write.hold))
 
 
 def _supersede(write: Write) -> Finish:
@@ -238,5 +238,7 @@ def _supersede(write: Write) -> Finish:
     error = bounded(write.error)
     reason = None if error is None else f"{error['type']}: {error['message']}"
     attempt = attempt_parameters(write.claim, "superseded", write.result, error)
-    ended = write.claim.database.run("supersede", **attempt, reason=reason)
+    ended = write.claim.database.run(
+        "supersede", **attempt, reason=reason, ending=write.ending, hold=write.hold
+    )
     return Finish("superseded", at=ended[0]["deleted"]) if ended else Finish("lost")

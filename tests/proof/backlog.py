@@ -225,7 +225,7 @@ class Stock:
             **{name: {} for name in ("has_checks", "may_change", "stored_mode")},
             "why_awaited": {"id": self.due[0]},
             **{f"check_{what}": {"limit": 100} for what in ("batches", "predecessors")},
-            "supersede": claim | ATTEMPT | {"reason": None},
+            "supersede": claim | ATTEMPT | {"reason": None, "ending": "retrying", "hold": None},
             "settle": claim | {"ended": datetime.now(UTC), "result": "1", "error": '{"type": "E"}'},
             "get_unfinished": {"id": job_id},
             **{each: {"now": None} for each in AT_A_TIME.split()},

@@ -61,7 +61,8 @@ def test_lost_claim_cannot_supersede_the_job(queue: Queue) -> None:
     queue.pass_time(slow.id)
     (owner,) = queue.take()
     queue.enqueue(key="report")
-    queue.database.run("supersede", **attempt_parameters(slow, "superseded", None, None), reason=None)
+    attempt = attempt_parameters(slow, "superseded", None, None)
+    queue.database.run("supersede", **attempt, reason=None, ending="retrying", hold=None)
 
     assert queue.row(owner.id).state == "running"
 

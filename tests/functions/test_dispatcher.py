@@ -9,7 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from minutehand.errors import SchemaError
+from minutehand.database import default_database
+from minutehand.errors import SchemaError, WakeupError
 from tests.functions.fleet import WORKER, Fleet, event, lines, metrics
 from tests.retries import IN_AN_HOUR
 
@@ -205,3 +206,27 @@ def test_invocation_that_fails_is_recorded(fleet: Fleet) -> None:
         fleet.tick()
     (row,) = fleet.sql("select invocations, cold from minutehand.dispatcher_usage")
     assert row == {"invocations": 2, "cold": 1}
+
+
+def test_check_in_mode_sleep_leaves_no_connection_open(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINUTEHAND_MODE", "sleep")
+
+    assert fleet.tick({"check": True})["database"]["ok"]
+    assert default_database()._connection is None
+
+
+def test_tick_that_creates_no_wakeup_fails_and_is_repeated(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {
+        "MINUTEHAND_MODE": "sleep",
+        "MINUTEHAND_WAKEUP_GROUP": "shop",
+        "MINUTEHAND_WAKEUP_TARGET": "arn:aws:lambda:eu-central-1:123456789012:function:shop-dispatcher",
+        "MINUTEHAND_WAKEUP_ROLE": "arn:aws:iam::123456789012:role/shop-schedule",
+        "AWS_ENDPOINT_URL_SCHEDULER": "http://127.0.0.1:1",
+    }.items():
+        monkeypatch.setenv(name, value)
+
+    # The first tick of the mode needs another one.
+    with pytest.raises(WakeupError, match="Lambda repeats this tick"):
+        fleet.tick()

@@ -158,7 +158,7 @@ THRESHOLDS = {
     "TickDroppedAlarm": (0, 300, 1),
     "LateAlarm": (180, 60, 3),
     "RefusedAlarm": (0, 60, 5),
-    "MaintenanceAlarm": (0, 60, 3),
+    "MaintenanceAlarm": (0, 60, 25),
     "SchedulesAlarm": (0, 3600, 1),
     "AcceptanceAlarm": (90, 300, 2),
     "LapsedAlarm": (10, 900, 1),
@@ -225,7 +225,18 @@ def test_disabled_schedule_raises_no_alarm(stack: Stack) -> None:
     parameters = {**CASES["existing"], "Schedule": "DISABLED"}
     disabled = stack.deployed(**parameters)
 
-    assert disabled.of_type("AWS::CloudWatch::Alarm")["DispatcherDeadAlarm"]["ActionsEnabled"] is False
-    assert alarms(stack)["DispatcherDeadAlarm"]["ActionsEnabled"] is True
+    for name in ("DispatcherDeadAlarm", "TickDroppedAlarm"):
+        assert disabled.of_type("AWS::CloudWatch::Alarm")[name]["ActionsEnabled"] is False
+        assert alarms(stack)[name]["ActionsEnabled"] is True
     (schedule,) = disabled.of_type("AWS::Scheduler::Schedule").values()
     assert schedule["State"] == "DISABLED"
+
+
+@pytest.mark.planted("DatapointsToAlarm: !If \\[Sleeps, 1, 3\\]", "DatapointsToAlarm: 25")
+def test_maintenance_that_fails_every_ten_minutes_is_an_alarm(stack: Stack) -> None:
+    alarm = alarms(stack)["MaintenanceAlarm"]
+    asleep = stack.deployed(**CASES["existing"], Mode="sleep").of_type("AWS::CloudWatch::Alarm")
+
+    sweeps = alarm["EvaluationPeriods"] * alarm["Period"] // 600 + 1
+    assert alarm["DatapointsToAlarm"] == sweeps == 3
+    assert asleep["MaintenanceAlarm"]["EvaluationPeriods"] == 1

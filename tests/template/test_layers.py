@@ -17,7 +17,7 @@ from tests.template.stack import ROOT, Stack
 LAYERS = ROOT / "layers"
 IN_THE_RUNTIME = {"boto3", "botocore"}
 # Used only if the team's own layers contain them.
-OPTIONAL = {"asyncpg", "django", "opentelemetry", "psycopg2", "sqlalchemy"}
+OPTIONAL = {"asgiref", "asyncpg", "django", "opentelemetry", "psycopg2", "sqlalchemy"}
 # Packages of the library that no function needs.
 ELSEWHERE = {"cli", "local", "project", "stack", "testing"}
 FIXTURES = Path("integrations/django/testing.py")

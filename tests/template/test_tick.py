@@ -83,3 +83,12 @@ def test_schedules_of_two_stacks_have_different_names(stack: Stack) -> None:
 def test_tick_wakes_the_dispatcher(stack: Stack) -> None:
     assert arn("DispatcherFunction") == schedule(stack)["Target"]["Arn"]
     assert arn("ScheduleRole") == schedule(stack)["Target"]["RoleArn"]
+
+
+@pytest.mark.planted("Effect: !If \\[Ticks, Allow, Deny\\]", "Effect: Allow")
+def test_disabled_schedule_lets_no_wakeup_start_a_tick(stack: Stack) -> None:
+    for state, effect in (("ENABLED", "Allow"), ("DISABLED", "Deny")):
+        deployed = stack.deployed(**CASES["existing"], Mode="sleep", Schedule=state)
+        (policy,) = deployed.of_type("AWS::IAM::Role")["ScheduleRole"]["Policies"]
+        (statement,) = policy["PolicyDocument"]["Statement"]
+        assert statement["Effect"] == effect

@@ -49,7 +49,7 @@ def test_configuration_of_functions_contains_no_secret(stack: Stack) -> None:
 
 @pytest.mark.planted("Default: 120", "Default: 121")
 @pytest.mark.planted("MaxConcurrency:(.*?)Default: 50", r"MaxConcurrency:\1Default: 5")
-@pytest.mark.planted('MINUTEHAND_WORKERS: "{}"', 'MINUTEHAND_WORKERS: "[]"')
+@pytest.mark.planted('MINUTEHAND_WORKERS: &routes "{}"', 'MINUTEHAND_WORKERS: &routes "[]"')
 def test_defaults_of_template_and_code_are_equal(stack: Stack) -> None:
     for function in FUNCTIONS:
         environment = {name: str(value) for name, value in _settings(stack, function).items()}

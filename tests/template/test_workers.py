@@ -8,7 +8,7 @@ from cfnlint.api import lint
 
 from minutehand.settings import read_settings
 from tests.template.cases import CASES
-from tests.template.stack import ROOT, TEMPLATE, Properties, Stack, arn, listed
+from tests.template.stack import ROOT, TEMPLATE, Properties, Stack, listed
 from tests.template.test_lint import faults
 
 PAGE = ROOT / "docs" / "deploying.md"
@@ -32,11 +32,9 @@ def text() -> str:
         count=1,
     )
     text, routed = re.subn(
-        r' +MINUTEHAND_WORKERS: "\{\}"\n', lambda _: snippet("MINUTEHAND_WORKERS:"), text, count=1
+        r' +MINUTEHAND_WORKERS: &routes "\{\}"\n', lambda _: snippet("MINUTEHAND_WORKERS:"), text, count=1
     )
-    text, allowed = re.subn(
-        r"(?<=-worker:live\n)", lambda _: snippet("- !GetAtt ReportsFunction.Arn"), text, count=1
-    )
+    text, allowed = re.subn(r"(?<=-worker:live\n)", lambda _: snippet("- !Sub arn:"), text, count=1)
     assert there == routed == allowed == 1
     return text
 
@@ -96,7 +94,7 @@ def test_dispatcher_may_invoke_an_additional_worker(stack: Stack) -> None:
         "minutehand-worker",
         "minutehand-worker:live",
     ]
-    assert additional == arn("ReportsFunction")
+    assert named(additional).rpartition("function:")[2] == NAME
     assert named(itself["Resource"]).endswith("function:minutehand-dispatcher")
     assert json.loads(routes) == {"queue:reports": NAME}
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
-from datetime import UTC, datetime
 from functools import cache
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -12,10 +11,10 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from minutehand.aws import LambdaInvoker
 from minutehand.database import default_database
-from minutehand.errors import DatabaseError, MinutehandError, UnreachableError
+from minutehand.errors import DatabaseError, MinutehandError, UnreachableError, WakeupError
 from minutehand.events.hooks import call_with_figures
 from minutehand.fan_out import FanOut
-from minutehand.functions.dispatcher_usage import UsageRecorder
+from minutehand.functions.dispatcher_usage import UsageRecorder, lag_of
 from minutehand.invocations.forwarding import forward
 from minutehand.offer import withdraw
 from minutehand.queries.health import check_health
@@ -46,7 +45,12 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """
     began = monotonic()
     if event.get("check"):
-        return check()
+        try:
+            return check()
+        finally:
+            if sleeps():
+                # An open connection keeps a database awake.
+                default_database().close()
     if not sleeps():
         return _recorded(event, context, began)
     # Imported only when used, for the sake of cold starts.
@@ -93,13 +97,15 @@ def _handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 
 def _tick(event: dict[str, Any], until: float, dispatcher: str) -> dict[str, Any]:
-    lag_ms = _lag_ms(event)
+    lag_ms = lag_of(event)
     _try_to_install()
     result = tick(default_database(), invoker, read_settings(), until=until, dispatcher=dispatcher)
     facts = _facts(result) | _health() | ({} if lag_ms is None else {"lag_ms": lag_ms})
     logger.info("tick", extra=facts)
     _put_metrics(facts)
     _log_problems(result)
+    if result.arranged is False:
+        raise WakeupError("the wake-up of the next tick was not created; Lambda repeats this tick")
     return facts
 
 
@@ -237,12 +243,3 @@ def _log_problems(result: Tick) -> None:
 def _log_refusals(sent: FanOut) -> None:
     for worker, reason in {(refusal.invitation.worker, refusal.reason) for refusal in sent.refused}:
         logger.error("invocation refused", extra={"worker": worker, "reason": reason})
-
-
-def _lag_ms(event: dict[str, Any]) -> int | None:
-    """Return the delay of the tick in milliseconds; None if the event has no time, as in a manual invocation."""
-    try:
-        scheduled = datetime.fromisoformat(event.get("scheduled") or event.get("time") or "")
-        return max(0, round((datetime.now(UTC) - scheduled).total_seconds() * 1000))
-    except (TypeError, ValueError):
-        return None

@@ -1,8 +1,10 @@
-"""Dispatcher usage: what each invocation of the dispatcher records for `minutehand cost`."""
+"""Dispatcher usage: what each invocation of the dispatcher records for `minutehand cost`, and how late it began."""
 
 import logging
+from datetime import UTC, datetime
 from math import ceil
 from time import monotonic
+from typing import Any
 
 from minutehand.database import Database
 from minutehand.errors import DatabaseError
@@ -45,3 +47,12 @@ class UsageRecorder:
             )
         except DatabaseError as error:
             logger.warning("the usage of this invocation is not recorded: %s", error)
+
+
+def lag_of(event: dict[str, Any]) -> int | None:
+    """Return the delay of a tick in milliseconds; None if its event has no time, as in a manual invocation."""
+    try:
+        scheduled = datetime.fromisoformat(event.get("scheduled") or event.get("time") or "")
+        return max(0, round((datetime.now(UTC) - scheduled).total_seconds() * 1000))
+    except (TypeError, ValueError):
+        return None

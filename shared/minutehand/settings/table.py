@@ -168,7 +168,13 @@ EVENTS_SECRETS = declare_secret(
     LIBRARY,
 )
 HOOKS = declare(
-    "MINUTEHAND_HOOKS", LIST, "", "Modules that register hooks, imported at the first event.", WORKER, LIBRARY
+    "MINUTEHAND_HOOKS",
+    LIST,
+    "",
+    "Modules that register hooks, imported at the first event.",
+    DISPATCHER,
+    WORKER,
+    LIBRARY,
 )
 
 HTTP_SECRETS = declare_secret(

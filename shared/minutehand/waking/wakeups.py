@@ -69,11 +69,13 @@ class Wakeups:
         Return whether they exist. A failure is logged and not raised: the next wake-up or sweep finds the jobs.
         """
         soon = sorted({minute_of(time, now) for time in times if time < now + HORIZON})[:MOST]
-        self._known = {minute for minute in self._known if minute > now}
+        # Other threads may replace the set meanwhile, which costs at most a second request for a minute.
+        known = {minute for minute in self._known if minute > now}
         for minute in soon:
-            if minute not in self._known and self._try_to_create(f"wake-{_text(minute)}", minute):
-                self._known.add(minute)
-        return self._known.issuperset(soon)
+            if minute not in known and self._try_to_create(f"wake-{_text(minute)}", minute):
+                known.add(minute)
+        self._known = known
+        return known.issuperset(soon)
 
     def watch(self, time: datetime, now: datetime) -> tuple[str, datetime] | None:
         """Request a wake-up of its own; return its name and minute, or None if that failed."""

@@ -78,6 +78,15 @@ def test_dispatcher_that_never_ticked_needs_attention_if_jobs_are_late(api, jobs
     assert what(api)["dispatcher_silent"]["sentence"].startswith("The dispatcher has never ticked")
 
 
+def test_dispatcher_in_mode_sleep_need_not_tick(api, jobs):
+    late(jobs)
+    jobs.connection.execute(
+        "update minutehand.dispatcher set ticked = now() - interval '2 hours', mode = 'sleep'"
+    )
+
+    assert "dispatcher_silent" not in what(api)
+
+
 def test_dead_jobs_need_attention_by_kind(api, dead):
     item = what(api)["failing"]
 

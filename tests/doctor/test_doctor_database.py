@@ -62,6 +62,12 @@ def test_stack_without_a_tick_is_a_problem(installation: Installation, examine: 
     assert examine(installation.url, stacked=True)["last-tick"].verdict == "problem"
 
 
+def test_idle_stack_in_mode_sleep_needs_no_tick(installation: Installation, examine: Examine) -> None:
+    installation.sql("update minutehand.dispatcher set ticked = now() - interval '2 hours', mode = 'sleep'")
+
+    assert examine(installation.url, stacked=True)["last-tick"].verdict == "ok"
+
+
 def test_wrong_clock_is_found(installation: Installation, examine: Examine) -> None:
     findings = examine(installation.url, now=lambda: datetime.now(UTC) - timedelta(seconds=5))
 

@@ -10,7 +10,6 @@ from minutehand.operations.controls import pause_of_everything
 from minutehand.queries.statistics import UNSERVED_AFTER, unserved
 from minutehand.schema.migrate import check_schema
 from minutehand.schema.steps import migrations
-from minutehand.settings import sleeps
 
 TICK = timedelta(minutes=1)
 # SweepMinutes allows no longer ones.
@@ -85,7 +84,7 @@ def last_tick(examined: ExaminedDatabase) -> Opinion:
         )
     since = queue["now"] - queue["ticked"]
     found = f"the last tick was {span(since)} ago"
-    if since > (LONGEST_SWEEP + TICK if sleeps() else 3 * TICK):
+    if since > (LONGEST_SWEEP + TICK if queue["mode"] == "sleep" else 3 * TICK):
         return problem(found, "see the schedule, the dispatcher's log and its role, or: minutehand tick")
     return ok(found)
 

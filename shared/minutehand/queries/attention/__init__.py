@@ -22,7 +22,6 @@ from minutehand.queries.attention.items import (
     silent,
     throttled,
 )
-from minutehand.settings import sleeps
 
 __all__ = ["Attention", "Item", "attention"]
 
@@ -51,7 +50,7 @@ async def attention(executor: Executor) -> Attention:
     state, due = await _read_lanes(executor, confined=bound["confined"])
     if state:
         # In mode `sleep`, ticks come only when a job is due.
-        found += [] if sleeps() else silent(state, now, is_late=bool(due))
+        found += [] if state[0]["mode"] == "sleep" else silent(state, now, is_late=bool(due))
         found += throttled(state, now)
     listed = await executor.run("list_controls", after=None, limit=MAX_CONTROLS)
     controls = [Control(**each) for each in listed]

@@ -118,6 +118,8 @@ class Failing:
 class Dispatcher:
     """When the dispatcher last ticked, the budget of the queue, if its offers lapsed at `lapsed`, and running jobs.
 
+    `mode` is that of the last tick.
+
     `busy` jobs are offered or running, counted up to `capacity`. `longest` has been running the longest of them.
     """
 
@@ -129,6 +131,7 @@ class Dispatcher:
     longest: UUID | None = None
     longest_kind: str | None = None
     longest_since: datetime | None = None
+    mode: str | None = None
 
     @property
     def is_full(self) -> bool:
@@ -183,6 +186,9 @@ class Evidence:
         if self.dispatcher is None or self.is_served:
             return False
         ticked = self.dispatcher.ticked
+        if ticked is not None and self.dispatcher.mode == "sleep":
+            # No tick is needed before the job is due.
+            ticked = max(ticked, self.row.visible)
         return ticked is None or self.now - ticked > SILENT_AFTER
 
     @property

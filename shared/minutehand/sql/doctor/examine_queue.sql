@@ -1,5 +1,6 @@
 -- Facts about the queue; needs the privileges of minutehand_reader.
 select (select nullif(ticked, '-infinity') from minutehand.dispatcher) as ticked, clock_timestamp() as now,
+       (select mode from minutehand.dispatcher) as mode,
        (select wakeup_failed from minutehand.dispatcher) as wakeup_failed, (select wakeup_error from minutehand.dispatcher) as wakeup_error,
        (select max_payload from minutehand.settings) as max_payload,
        (select coalesce(array_agg(day order by day), '{}')

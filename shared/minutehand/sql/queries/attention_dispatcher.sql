@@ -1,4 +1,4 @@
--- Returns when the dispatcher last ticked, and the queues whose workers did not claim offers: those with a reduced budget, because
+-- Returns when the dispatcher last ticked, and in which mode, and the queues whose workers did not claim offers: those with a reduced budget, because
 -- many offers lapsed in the last 15 minutes, and those with jobs whose latest offers lapsed, among a number of jobs. Needs the
 -- privileges of minutehand_reader.
 with reduced as (
@@ -15,7 +15,7 @@ with reduced as (
      order by jobs desc
      limit 20
 )
-select (select nullif(ticked, '-infinity') from minutehand.dispatcher) as ticked, queue, r.budget, r.lapsed,
+select (select nullif(ticked, '-infinity') from minutehand.dispatcher) as ticked, (select mode from minutehand.dispatcher) as mode, queue, r.budget, r.lapsed,
        coalesce(u.jobs, 0) as jobs
   from (select) one
   left join (reduced r full join unclaimed u using (queue)) on true

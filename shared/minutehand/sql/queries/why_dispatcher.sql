@@ -1,8 +1,8 @@
--- Returns when the dispatcher last ticked, the budget of a queue whose offers lapsed, how many jobs are offered or running, up
+-- Returns when the dispatcher last ticked and in which mode, the budget of a queue whose offers lapsed, how many jobs are offered or running, up
 -- to the capacity, and the one of them that has been running the longest. Needs the privileges of minutehand_operator or
 -- minutehand_worker.
 with dispatcher as (
-    select nullif(ticked, '-infinity') as ticked, capacity from minutehand.dispatcher
+    select nullif(ticked, '-infinity') as ticked, mode, capacity from minutehand.dispatcher
 ), busy as materialized (
     select j.id, j.kind, j.claimed
       from minutehand.jobs_live j
@@ -11,7 +11,7 @@ with dispatcher as (
      order by j.visible
      limit (select coalesce(capacity, 0) from dispatcher)
 )
-select d.ticked, d.capacity, (select count(*) from busy) as busy, l.id as longest, l.kind as longest_kind,
+select d.ticked, d.mode, d.capacity, (select count(*) from busy) as busy, l.id as longest, l.kind as longest_kind,
        l.claimed as longest_since, b.budget, b.lapsed
   from (select) one
   left join dispatcher d on true

@@ -10,6 +10,7 @@ from typing import Any
 
 import boto3
 import botocore.client
+from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
 SECRET = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:jobs-AbCdEf"
@@ -32,6 +33,7 @@ class Account:
     unreserved: int = 1000
     answer: Any = field(default_factory=lambda: {"database": WELL, "workers": {"shop-worker": WELL}})
     error: str = ""
+    nested: dict[str, str] = field(default_factory=dict)
 
     def variables(self, name: str, **changed: str) -> None:
         """Set variables of a function. An empty value removes one."""
@@ -73,6 +75,12 @@ class Account:
 
     def add_layer(self, name: str, **settings: Any) -> None:
         self.configure("shop-worker", Layers=[self.layer(name, **settings)])
+
+    def nest(self, stack: str) -> str:
+        """Create a stack that contains another one with a dispatcher; return the name of that."""
+        self.nested[stack] = name = f"{stack}-Queue-1A2B3C4D5E6F"
+        create(self, f"{name}-dispatcher")
+        return name
 
     @property
     def failures(self) -> str:
@@ -145,6 +153,16 @@ def arn_of(name: str) -> str:
     return f"arn:aws:lambda:eu-central-1:123456789012:function:{name}"
 
 
+def resources_of(account: Account, stack: str) -> dict[str, Any]:
+    """Return the resources of a stack, as CloudFormation does: the part of it in moto needs more packages."""
+    if stack not in account.nested:
+        error = {"Code": "ValidationError", "Message": f"Stack with id {stack} does not exist"}
+        raise ClientError({"Error": error}, "ListStackResources")
+    arn = f"arn:aws:cloudformation:eu-central-1:123456789012:stack/{account.nested[stack]}/1"
+    resource = {"ResourceType": "AWS::CloudFormation::Stack", "PhysicalResourceId": arn}
+    return {"StackResourceSummaries": [{"ResourceType": "AWS::IAM::Role"}, resource]}
+
+
 def answering(account: Account) -> Callable[..., Any]:
     """Respond to the calls that moto does not support."""
     ask = botocore.client.BaseClient._make_api_call  # type: ignore[attr-defined]
@@ -152,9 +170,12 @@ def answering(account: Account) -> Callable[..., Any]:
     def call(client: Any, operation: str, parameters: Any) -> Any:
         if operation == "GetAccountSettings":
             return {"AccountLimit": {"UnreservedConcurrentExecutions": account.unreserved}}
+        if operation == "ListStackResources":
+            return resources_of(account, parameters["StackName"])
         if operation != "Invoke":
             return ask(client, operation, parameters)
-        assert parameters == {"FunctionName": "shop-dispatcher", "Payload": b'{"check": true}'}
+        assert parameters["FunctionName"].endswith("-dispatcher")
+        assert parameters["Payload"] == b'{"check": true}'
         if isinstance(account.answer, Exception):
             raise account.answer
         body = json.dumps(account.answer).encode()

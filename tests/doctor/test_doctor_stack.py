@@ -89,6 +89,16 @@ def test_missing_stack_is_reported_without_a_traceback(findings: Findings, accou
     assert {"functions", "schedule"} <= complaints(found)
 
 
+def test_stack_that_contains_that_of_the_queue_is_searched(account: Account, findings: Findings) -> None:
+    queue = account.nest("site")
+
+    found = findings("--stack", "site")
+
+    # Only the dispatcher exists.
+    assert f"{queue}-worker" in found["functions"]["found"]
+    assert f"{queue}-dispatcher" not in found["functions"]["found"]
+
+
 def test_functions_may_have_other_names(account: Account, findings: Findings) -> None:
     create(account, "gateway")
     account.awslambda.delete_function(FunctionName="shop-api")

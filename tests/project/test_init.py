@@ -97,7 +97,7 @@ def test_dry_run_writes_nothing(run: Run, here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Shop", "1shop", "a--b", "../shop", "a_b", "x" * 41, "import", "json", "tests"]
+    "name", ["Shop", "1shop", "a--b", "../shop", "a_b", "x" * 34, "import", "json", "tests"]
 )
 def test_init_rejects_a_name_that_is_not_usable(run: Run, here: Path, name: str) -> None:
     result = run("init", name)

@@ -23,7 +23,10 @@ def test_new_project_for_the_cdk_synthesizes(execute: Execute, wheels: Path, tmp
     template = json.loads((shop / "cdk.out" / "shop.template.json").read_text("utf-8"))["Resources"]
     (nested,) = (shop / "cdk.out").glob("*.nested.template.json")
     queue = json.loads(nested.read_text("utf-8"))
-    (stack,) = (each for each in template.values() if each["Type"] == "AWS::CloudFormation::Stack")
+    (name,) = (name for name, each in template.items() if each["Type"] == "AWS::CloudFormation::Stack")
+    # The names of functions contain it, and have at most 64 characters.
+    assert name == "Queue"
+    stack = template[name]
     assert stack["Properties"]["Parameters"]["HandlerModules"] == "shop.jobs"
     assert stack["Properties"]["Parameters"].keys() <= queue["Parameters"].keys()
     functions = [each for each in queue["Resources"].values() if each["Type"] == "AWS::Serverless::Function"]

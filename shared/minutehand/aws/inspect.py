@@ -25,6 +25,7 @@ QUICK = Config(connect_timeout=5, read_timeout=10, retries={"mode": "standard", 
 PATIENT = Config(connect_timeout=5, read_timeout=PATIENCE, retries={"total_max_attempts": 1})
 ABSENT = {"ResourceNotFoundException", "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"}
 FORBIDDEN = {"AccessDeniedException"}
+PARTS = ("dispatcher", "worker", "api")
 
 Response = TypeVar("Response")
 
@@ -34,14 +35,45 @@ class InspectionError(MinutehandError):
 
 
 def inspect_stack(stack: str, names: dict[str, str]) -> Stack:
-    """Read a stack by its name; `names` contains names that differ from the template's: dispatcher, worker, api."""
-    named = {part: names.get(part) or f"{stack}-{part}" for part in ("dispatcher", "worker", "api")}
+    """Read a stack by its name, or by that of the project whose template contains it.
+
+    `names` contains names of functions that differ from the template's: dispatcher, worker, api.
+    """
     try:
-        return _read(stack, named)
+        queue = stack if "dispatcher" in names else _queue_stack(stack)
+        return _read(queue, {part: names.get(part) or f"{queue}-{part}" for part in PARTS})
     except NoRegionError:
         raise ConfigurationError("AWS_REGION is not set; set it to a region, such as eu-west-1") from None
     except (ClientError, BotoCoreError) as error:
         raise InspectionError(f"reading from AWS failed: {error}") from error
+
+
+def _queue_stack(stack: str) -> str:
+    """Return the name of the nested stack that has the dispatcher, or this name if it has one or none is found."""
+    if _has_dispatcher(stack):
+        return stack
+    return next(filter(_has_dispatcher, _nested_stacks(stack)), stack)
+
+
+def _has_dispatcher(stack: str) -> bool:
+    name = f"{stack}-dispatcher"
+    return _unless_absent(lambda: _client("lambda").get_function_configuration(FunctionName=name)) is not None
+
+
+def _nested_stacks(stack: str) -> list[str]:
+    """Return the names of the stacks that a stack contains; none if it does not exist."""
+    pages = _client("cloudformation").get_paginator("list_stack_resources").paginate(StackName=stack)
+    # Nothing else of this request can be invalid. Without the permission, the checks report missing functions.
+    resources = _unless_absent(
+        lambda: [each for page in pages for each in page["StackResourceSummaries"]],
+        {"ValidationError", "AccessDenied"} | FORBIDDEN,
+    )
+    arns = (
+        each.get("PhysicalResourceId", "")
+        for each in resources or ()
+        if each["ResourceType"] == "AWS::CloudFormation::Stack"
+    )
+    return [arn.split("/")[1] for arn in arns if "/" in arn]
 
 
 def _read(stack: str, named: dict[str, str]) -> Stack:

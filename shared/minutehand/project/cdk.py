@@ -6,13 +6,14 @@ built by make, as `sam build` builds them.
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from aws_cdk import NestedStack
+from aws_cdk import NestedStack, Stack, Token
 from aws_cdk.aws_lambda import Architecture, Code, ILayerVersion, LayerVersion, Runtime
 from aws_cdk.aws_s3_assets import Asset
 from aws_cdk.cloudformation_include import CfnInclude
@@ -20,6 +21,7 @@ from constructs import Construct
 
 import minutehand
 from minutehand.project.errors import ProjectError
+from minutehand.project.names import longest_outer_stack
 from minutehand.project.template_json import template_json
 from minutehand.stack import folder
 
@@ -36,7 +38,12 @@ class Queue(NestedStack):  # type: ignore[misc]
     """
 
     def __init__(self, scope: Construct, id: str, *, package: str, parameters: Mapping[str, str]) -> None:
-        """Build the layers, and include the template. Raises ProjectError if a layer cannot be built."""
+        """Build the layers, and include the template.
+
+        Raises ProjectError if a layer cannot be built, or if the name of the stack is too long.
+        """
+        resource = re.sub("[^A-Za-z0-9]", "", id)
+        _check_length(Stack.of(scope).stack_name, longest_outer_stack(resource))
         architecture = parameters.get("Architecture", "arm64")
         self.handlers: ILayerVersion = LayerVersion(
             scope,
@@ -49,6 +56,8 @@ class Queue(NestedStack):  # type: ignore[misc]
         )
         given = {**parameters, "HandlersLayer": self.handlers.layer_version_arn}
         super().__init__(scope, id, parameters=given)
+        # It is a part of the names of the functions. The CDK's own has 43 characters more than the id.
+        self.nested_stack_resource.override_logical_id(resource)
         self.code = Code.from_asset(str(_make(Path(package), "Api")))
         self._include(architecture)
         self.layers = [*(self._layer(name) for name in ("DependenciesLayer", "LibraryLayer")), self.handlers]
@@ -89,6 +98,15 @@ class Queue(NestedStack):  # type: ignore[misc]
     def _layer(self, output: str) -> ILayerVersion:
         arn = self.nested_stack_resource.get_att(f"Outputs.{output}").to_string()
         return LayerVersion.from_layer_version_arn(self.node.scope, f"{self.node.id}{output}", arn)
+
+
+def _check_length(stack: str, longest: int) -> None:
+    # The name of a nested stack is known only during the deployment.
+    if not Token.is_unresolved(stack) and len(stack) > longest:
+        raise ProjectError(
+            f"the name of the stack must have at most {longest} characters, got {len(stack)} in {stack!r}; "
+            "set a shorter stack_name, because the names of functions contain it"
+        )
 
 
 def _is_sam(resource: Mapping[str, Any]) -> bool:

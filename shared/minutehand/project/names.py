@@ -1,4 +1,4 @@
-"""Names: the name of a project, and of its package."""
+"""Names: the name of a project, and of its package and stack."""
 
 import keyword
 import re
@@ -7,9 +7,17 @@ import sys
 from minutehand.project.errors import ProjectError
 
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-LONGEST = 40
+# A function's name has at most 64 characters. It begins with the name of the queue's stack, which CloudFormation makes
+# of the names of the outer stack and the resource and of up to 13 characters. The longest one ends with this.
+LONGEST_STACK = 64 - len("-dispatcher")
+RANDOM_CHARACTERS = 13
 # Folders and packages that a project has besides its own package, or imports.
 TAKEN = {"django", "fastapi", "mangum", "minutehand", "pydantic", "test", "tests"}
+
+
+def longest_outer_stack(resource: str) -> int:
+    """Return how many characters the name of a stack may have that contains the queue as this resource."""
+    return LONGEST_STACK - len(f"-{resource}-") - RANDOM_CHARACTERS
 
 
 def package_of(name: str) -> str:
@@ -17,10 +25,11 @@ def package_of(name: str) -> str:
 
     The name becomes the name of the stack, so it has the characters that CloudFormation allows.
     """
-    if not NAME.fullmatch(name) or len(name) > LONGEST:
+    longest = longest_outer_stack("Queue")
+    if not NAME.fullmatch(name) or len(name) > longest:
         raise ProjectError(
             f"the name must have lower-case letters, digits and single hyphens, begin with a letter, "
-            f"and have at most {LONGEST} characters, got {name!r}"
+            f"and have at most {longest} characters, got {name!r}"
         )
     package = name.replace("-", "_")
     if keyword.iskeyword(package) or package in TAKEN or package in sys.stdlib_module_names:

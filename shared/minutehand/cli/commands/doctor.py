@@ -27,7 +27,7 @@ PARTS = ("dispatcher", "worker", "api")
 
 
 @click.command()
-@click.option("--stack", metavar="NAME", help="Also check this stack on AWS.")
+@click.option("--stack", metavar="NAME", help="Also check this stack on AWS, or the one in it.")
 @click.option(
     "--function",
     "named",
@@ -47,7 +47,7 @@ def doctor(stack: str | None, named: Sequence[str], form: str) -> int:
     \b
     Examples:
       minutehand doctor
-      minutehand doctor --stack minutehand
+      minutehand doctor --stack shop
       minutehand doctor -o json | jq 'select(.verdict == "problem")'
     """
     names = _names(named)

@@ -136,6 +136,7 @@ def test_due_time_is_printed_for_people(invoke):
         (["echo", "--timeout", "2d"], 2, "timeout must be a duration above zero"),
         (["echo", "--zone", "Europe/Berlin"], 2, "--zone requires --every; for the zone of --at, use --tz"),
         (["echo", "--tz", "Mars/Base"], 2, "--tz: must be an IANA time zone"),
+        (["echo", "--every", "@daily", "--tz", "Asia/Tokyo"], 2, "for the zone of --every, use --zone"),
         (["echo", "--header", "x"], 2, "NAME=VALUE"),
         (["echo", "--header", "x=1", "--header", "x=2"], 2, "'x' must be given once, got it twice"),
         (["echo", "--retry-min", "2h", "--retry-max", "1h"], 2, "retry must have a strategy"),

@@ -186,6 +186,20 @@ def test_closed_stdin_is_one_line(direct_database):
         assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1), ended.stderr
 
 
+def test_closed_stdout_does_not_change_the_exit_code(direct_database):
+    ended = subprocess.run(
+        f"exec {sys.executable} -m minutehand enqueue echo >&-",
+        shell=True,
+        stderr=subprocess.PIPE,
+        timeout=180,
+        env=os.environ | {"DATABASE_URL": direct_database.url},
+    )
+
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    with psycopg.connect(direct_database.url) as connection:
+        assert connection.execute("select count(*) from minutehand.jobs").fetchone() == (1,)
+
+
 def test_ctrl_c_exits_with_130_without_a_traceback(direct_database, popen):
     with psycopg.connect(direct_database.url) as connection:
         connection.execute("lock table minutehand.jobs in access exclusive mode")

@@ -157,6 +157,7 @@ def test_preview_shows_local_time_and_utc(invoke, lines):
         (("put", "a", "@reboot", "report"), 2),
         (("put", "a", "@daily", "report", "{"), 2),
         (("put", "a", "@daily", "report", "--starts", "tomorrow"), 2),
+        (("put", "a", "@daily", "report", "--tz", "Asia/Tokyo"), 2),
         (("put", "a", "@daily", "no kind"), 2),
         (("delete", "nothing"), 1),
         (("run", "nothing"), 1),

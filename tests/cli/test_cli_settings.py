@@ -45,6 +45,12 @@ def test_settings_prints_values_of_the_environment() -> None:
             "postgresql://ada:********@db/app",
             "environment",
         ),
+        (
+            {"DATABASE_URL": f"postgresql://ada@db/app?password=1@{HIDDEN}"},
+            "DATABASE_URL",
+            "postgresql://ada@db/app?********",
+            "environment",
+        ),
         ({"MINUTEHAND_DATABASE_SECRET": "db"}, "DATABASE_URL", "********", "secret"),
         ({"MINUTEHAND_API_TOKENS": HIDDEN}, "MINUTEHAND_API_TOKENS", "********", "environment"),
         ({"MINUTEHAND_API_TOKENS_SECRET": "tokens"}, "MINUTEHAND_API_TOKENS", "********", "secret"),

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from minutehand.waking import chain, invoking
+
 
 class StandIn(ThreadingHTTPServer):
     """Record the events and respond like Lambda."""
@@ -73,3 +75,46 @@ def test_refused_invocation_is_reported_with_its_reason(execute, direct_database
     assert ticked.returncode == 1
     assert json.loads(ticked.stdout)["refused"] == 1
     assert b"an invocation was refused" in ticked.stderr
+
+
+@pytest.fixture
+def prompt(aws, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """Lambda in the mode `prompt`, without what other tests have left in this process."""
+    monkeypatch.setenv("MINUTEHAND_MODE", "prompt")
+    monkeypatch.setenv("MINUTEHAND_DISPATCHER", "the-dispatcher")
+    monkeypatch.setattr(invoking, "_paused_until", 0.0)
+    monkeypatch.setattr(chain, "_begun", 0)
+    invoking._invoker.cache_clear()
+    yield aws
+    invoking._invoker.cache_clear()
+
+
+def test_wake_in_the_mode_prompt_invokes_the_dispatcher(execute, direct_database, prompt):
+    woken = execute("tick", "--wake", url=direct_database.url)
+
+    assert (woken.returncode, woken.stderr.decode()) == (
+        0,
+        "The dispatcher is invoked, unless it waits already.\n",
+    )
+    assert ["the-dispatcher" in path for path, _ in prompt.events] == [True]
+
+
+def test_wake_that_lambda_refuses_fails_with_one_reason(execute, direct_database, prompt):
+    prompt.status = 403
+
+    woken = execute("tick", "--wake", url=direct_database.url)
+
+    (line,) = woken.stderr.decode().splitlines()
+    assert woken.returncode == 1
+    assert line.startswith("The dispatcher was not woken: jobs wait for the next tick, because ")
+
+
+def test_wake_without_the_name_of_the_dispatcher_is_refused(
+    execute, direct_database, prompt, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("MINUTEHAND_DISPATCHER")
+
+    woken = execute("tick", "--wake", url=direct_database.url)
+
+    assert woken.returncode == 2
+    assert b"--wake requires MINUTEHAND_WORKER and MINUTEHAND_DISPATCHER" in woken.stderr

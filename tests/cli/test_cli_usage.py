@@ -132,6 +132,25 @@ def test_time_in_the_past_is_named_as_the_reason_for_now(invoke):
     assert invoke("enqueue", "echo").stdout.endswith(", due now\n")
 
 
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("stats --today --queue mail", "--today counts all jobs"),
+        ("stats --today --failures", "expected one report, got --failures and --today"),
+        ("stats --each kind", "--each requires --histogram"),
+        ("stats --all --since 7d", "expected --since or --all, got both"),
+        ("ls --last --all", "--after and --last show one page"),
+        ("ls --last -n 1001", "--after and --last show one page"),
+        ("tick --wake --dry-run", "expected --wake or --dry-run, got both"),
+        ("pause --queue mail --for 0s", "--for: must be in the future"),
+    ],
+)
+def test_option_that_would_have_no_effect_is_refused(invoke, command, reason):
+    result = invoke(*command.split())
+
+    assert (result.exit_code, reason in result.stderr) == (2, True), result.stderr
+
+
 @pytest.mark.parametrize("command", ["ls", "pause --queue mail", "reschedule --in 1h --queue mail", "why"])
 def test_unknown_zone_is_refused_without_a_time(invoke, command):
     result = invoke(*command.split(), "--tz", "Mars")

@@ -54,6 +54,15 @@ def test_wait_exits_with_1_for_a_dead_or_missing_job(invoke, database):
     assert "secret" not in result.output
 
 
+def test_wait_needs_no_key_for_an_encrypted_result(invoke, database):
+    envelope = Done('{"minutehand": {"v": 1, "key": "absent", "nonce": "AAAA", "text": "AAAA"}}')
+    job_id = str(finished(database, envelope))
+
+    result = invoke("wait", job_id)
+
+    assert (result.exit_code, result.stdout) == (0, f"{job_id} echo done\n")
+
+
 def test_wait_exits_with_6_after_the_timeout(invoke, database):
     waits = enqueue("echo", connection=database, delay=LEASE).id
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import closing, suppress
 from datetime import timedelta
+from pathlib import Path
 
 import psutil
 import psycopg
@@ -217,6 +218,17 @@ def test_password_is_not_a_process_argument(popen, direct_database, handlers):
     assert arguments
     assert not [each for each in arguments if "postgresql://" in each]
     assert crew.wait(180) == 0
+
+
+def test_handlers_enqueue_in_the_database_of_the_command(run, direct_database, handlers):
+    follow = "from minutehand import enqueue\ndef handle(payload): enqueue('quick')"
+    Path(handlers, "follow.py").write_text(follow)
+    run("enqueue", "follow", url=direct_database.url)
+    options = ("--drain", "--handlers", handlers, "--database-url", direct_database.url)
+    worked = run("work", *options, url="postgresql://127.0.0.1:1/elsewhere")
+
+    assert worked.returncode == 0, worked.stderr
+    assert rows(direct_database.url) == [("follow", "done", 1), ("quick", "done", 1)]
 
 
 def test_project_without_a_folder_of_handlers_runs_its_modules(direct_database, tmp_path):

@@ -30,7 +30,7 @@ def test_wake_that_creates_no_wakeup_fails(
     result = wake(monkeypatch, url_with_clock)
 
     assert result.exit_code == 1
-    assert "The wake-up was not created: " in result.stderr
+    assert result.stderr.startswith("The dispatcher was not woken: the wake-up wake-")
 
 
 def test_wake_in_the_mode_minute_is_rejected(url_with_clock: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,9 @@ def run_to_exit_code(run: Callable[[], Any]) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         code = run()
-        sys.stdout.flush()
+        # None if the caller has closed it.
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.ClickException as error:
         _print_click_error(error)
         return error.exit_code
@@ -114,7 +116,7 @@ def _sentence(error: Exception) -> str:
 def _discard_output() -> None:
     """Redirect the streams to /dev/null: Python flushes them at exit, and would complain of the broken pipe."""
     devnull = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
         except BrokenPipeError:

@@ -17,6 +17,7 @@ from minutehand.database.tenants import TenantDatabase, is_tenant
 from minutehand.errors import ConfigurationError
 from minutehand.schema.migrate import check_schema
 from minutehand.settings import database_url, names_database
+from minutehand.settings.table import DATABASE_URL
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -160,6 +161,22 @@ def debugging() -> bool:
     """Return whether `--debug` was given."""
     ctx = click.get_current_context(silent=True)
     return ctx is not None and bool(ctx.meta.get(DEBUG))
+
+
+@contextmanager
+def set_for_handlers() -> Iterator[None]:
+    """Let handlers that enqueue without a connection use the database of this command."""
+    url, before = given_url() or local_run_url(), os.environ.get(DATABASE_URL.name)
+    if not url:
+        yield
+        return
+    os.environ[DATABASE_URL.name] = url
+    try:
+        yield
+    finally:
+        del os.environ[DATABASE_URL.name]
+        if before is not None:
+            os.environ[DATABASE_URL.name] = before
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from minutehand.model.stored import dump, utc
 def print_message(message: str) -> None:
     """Print a message to stderr; on a terminal, in lines that fit it, and each command whole in a line."""
     text = safe(message)
-    for line in wrap_instructions(text, _columns_of(sys.stderr)) if sys.stderr.isatty() else [text]:
+    for line in wrap_instructions(text, _columns_of(sys.stderr)) if _is_terminal(sys.stderr) else [text]:
         click.echo(line, err=True)
 
 
@@ -37,7 +37,12 @@ def json_line(value: Any) -> str:
 
 def is_terminal() -> bool:
     """Whether the output goes to a terminal."""
-    return sys.stdout.isatty()
+    return _is_terminal(sys.stdout)
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether a stream is a terminal; it is None if the caller has closed it."""
+    return stream is not None and stream.isatty()
 
 
 def put_table(
@@ -63,7 +68,7 @@ def table_lines(
 
 def put_lines(lines: Iterable[str], *, paged: bool = True) -> None:
     """Print lines. On a terminal that is not high enough for them, a pager shows them."""
-    if not paged or not is_terminal() or not sys.stdin.isatty():
+    if not paged or not is_terminal() or not _is_terminal(sys.stdin):
         for line in lines:
             click.echo(line)
         return

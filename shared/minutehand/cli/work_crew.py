@@ -9,7 +9,7 @@ import click
 
 from minutehand.cli.crew import Crew
 from minutehand.cli.metrics_endpoint import check_ports
-from minutehand.cli.options import given_url, local_run_url
+from minutehand.cli.options import debugging, given_url, local_run_url
 
 HIGHEST_PORT = 65535
 
@@ -29,6 +29,7 @@ def run_crew(processes: int, form: str) -> int:
     if port is not None:
         check_ports(options["metrics_host"], range(port, port + processes))
     common = [sys.executable, "-m", "minutehand", "work", "--follow-stdin", "-o", form, *_arguments(options)]
+    common += ["--debug"] if debugging() else []
     url = given_url() or local_run_url()
     environment = {**os.environ, "DATABASE_URL": url} if url else os.environ
     return Crew([[*common, *_port(port, number)] for number in range(processes)], environment).run()

@@ -19,11 +19,21 @@ def mask_database_url(text: str) -> str:
     if not text.startswith(("postgresql://", "postgres://")):
         return _mask_passwords(text) if "=" in text else MASK
     scheme, _, rest = text.partition("://")
+    head, _, query = rest.partition("?")
+    if "@" in query:
+        return f"{scheme}://{_mask_unclear(head)}"
     # The last @ ends the password, which may contain others.
     user_info, at, address = rest.rpartition("@")
     user, colon, _ = user_info.partition(":")
     shown = f"{user}:{MASK}" if colon else user
     return f"{scheme}://{shown}{at}{_mask_passwords(address)}"
+
+
+def _mask_unclear(head: str) -> str:
+    """Hide the end of a URL with an @ after the ?, which may be in the password of the user or of a parameter."""
+    user_info, at, address = head.partition("@")
+    user, colon, _ = user_info.partition(":")
+    return f"{user}:{MASK}" if colon else f"{user_info}{at}{_mask_passwords(address)}?{MASK}"
 
 
 def mask_sinks(text: str) -> str:

@@ -146,6 +146,8 @@ def _enqueue_one(
 ) -> None:
     if at is not None and delay is not None:
         raise click.UsageError("expected --at or --in, got both")
+    if tz is not None and at is None:
+        raise click.UsageError("--tz is the zone of --at; for the zone of --every, use --zone")
     if options["zone"] is not None and options["every"] is None:
         raise click.UsageError("--zone requires --every; for the zone of --at, use --tz")
     options |= {

@@ -85,6 +85,10 @@ def ls(
     """
     if sum((before is not None, after is not None, last)) > 1:
         raise click.UsageError("expected at most one of --before, --after and --last")
+    if (last or after is not None) and (everything or limit > MAX_PAGE):
+        raise click.UsageError(
+            f"--after and --last show one page, with at most -n {MAX_PAGE} jobs and without --all"
+        )
     with open_database() as database:
         filters = _filters(database, tz, **options)
         first, place = (full_job_id(database, each) if each else None for each in (after, before))

@@ -42,5 +42,8 @@ def pause(
     with open_database() as database:
         moment = later(database, span, "--for") if span is not None else moment
         if moment is not None and moment <= clock(database):
-            raise click.BadParameter(f"must be in the future, got {text.local(moment)}", param_hint="--until")
+            raise click.BadParameter(
+                f"must be in the future, got {text.local(moment)}",
+                param_hint="--until" if span is None else "--for",
+            )
         put_control(controls.pause(database, **scope, until=moment, reason=reason, actor=actor()), form)

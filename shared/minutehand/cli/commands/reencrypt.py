@@ -7,6 +7,7 @@ from minutehand.cli.once import filter_option
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import print_message, put_json
 from minutehand.encryption import reencrypt as library
+from minutehand.errors import DecryptionError
 
 
 @click.command()
@@ -24,9 +25,16 @@ def reencrypt(queue: str | None, form: str) -> None:
       minutehand reencrypt
       minutehand reencrypt --queue mail -o json
     """
+    count, failure = 0, None
     with open_database() as database:
-        count = sum(library.reencrypt(database, queue=queue, actor=actor()))
+        try:
+            for written in library.reencrypt(database, queue=queue, actor=actor()):
+                count += written
+        except DecryptionError as error:
+            failure = error
     if form == "json":
         put_json({"reencrypted": count})
     else:
         print_message(f"{count} payloads re-encrypted")
+    if failure is not None:
+        raise failure

@@ -28,6 +28,7 @@ from minutehand.queries.statistics import Spread
 
 DAY = timedelta(days=1)
 BAR_CHARACTERS = 20
+REPORTS = ("histogram", "durations", "failures", "today")
 SHOWN = ("scheduled", "due", "paused", *STATES[2:])
 SHORT = {"scheduled": "sched", "offered": "offer", "running": "run", "retrying": "retry", "cancelled": "canc"}
 # How soon a column is left out in a narrow terminal.
@@ -82,6 +83,7 @@ def stats(tz: str | None, since: str | None, everything: bool, form: str, **opti
       minutehand stats --histogram day --since 30d --tz Europe/Berlin
       minutehand stats --durations --queue mail -o json
     """
+    _check(since=since is not None, everything=everything, **options)
     filters = {name: options[name] for name in ("queue", "kind")}
     by_kind = options["by"] == "kind"
     with open_database() as database:
@@ -100,6 +102,23 @@ def stats(tz: str | None, since: str | None, everything: bool, form: str, **opti
         else:
             begin = None if everything else moment or clock(database) - DAY
             _count(database, begin, form, by_kind=by_kind, **filters)
+
+
+def _check(*, since: bool, everything: bool, **options: Any) -> None:
+    """Refuse options that the report would ignore."""
+    reports = [f"--{name}" for name in REPORTS if options[name]]
+    if len(reports) > 1:
+        raise click.UsageError(f"expected one report, got {' and '.join(reports)}")
+    if since and everything:
+        raise click.UsageError("expected --since or --all, got both")
+    if everything and reports:
+        raise click.UsageError(f"{reports[0]} has no --all; use --since")
+    if options["each"] and not options["histogram"]:
+        raise click.UsageError("--each requires --histogram")
+    if options["today"] and (since or everything or options["queue"] or options["kind"]):
+        raise click.UsageError(
+            "--today counts all jobs of today; it has no --queue, --kind, --since and --all"
+        )
 
 
 def _count(database: Database, since: datetime | None, form: str, **filters: Any) -> None:

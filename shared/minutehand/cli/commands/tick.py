@@ -4,16 +4,16 @@ import click
 
 import minutehand
 from minutehand.cli import text
+from minutehand.cli.logged import logged
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.database import Database
 from minutehand.errors import ConfigurationError
 from minutehand.fan_out import Invoker
-from minutehand.settings import Settings, read_settings
-from minutehand.settings.table import MODE
+from minutehand.settings import Settings, read_settings, read_worker_routes
+from minutehand.settings.table import DISPATCHER_NAME, MODE
 from minutehand.tick import LOWEST_COUNT_LIMIT, Tick
 from minutehand.tick import tick as run_tick
-from minutehand.waking.wakeups import wakeups
 
 NO_WORKER = (
     "MINUTEHAND_WORKER is not set: set it to the name of the worker function, "
@@ -22,6 +22,10 @@ NO_WORKER = (
 
 NO_MODE = (
     "--wake requires MINUTEHAND_MODE=prompt or sleep; in the mode minute, the dispatcher ticks every minute"
+)
+NO_NAMES = (
+    "in the mode prompt, --wake requires MINUTEHAND_WORKER and MINUTEHAND_DISPATCHER; "
+    "copy them from the outputs of the stack"
 )
 WOKEN = {
     "prompt": "The dispatcher is invoked, unless it waits already.",
@@ -47,6 +51,8 @@ def tick(dry_run: bool, wake: bool, form: str) -> int:
       MINUTEHAND_WORKER=minutehand-worker minutehand tick
       MINUTEHAND_MODE=sleep minutehand tick --wake
     """
+    if wake and dry_run:
+        raise click.UsageError("expected --wake or --dry-run, got both")
     if wake:
         return _wake()
     settings = read_settings()
@@ -60,10 +66,12 @@ def _wake() -> int:
     mode = MODE.read()
     if mode == "minute":
         raise ConfigurationError(NO_MODE)
-    with open_database() as database:
+    if mode == "prompt" and not (read_worker_routes().default and DISPATCHER_NAME.read()):
+        raise ConfigurationError(NO_NAMES)
+    with open_database() as database, logged("minutehand.waking") as problems:
         minutehand.wake(connection=database)
-    if mode == "sleep" and (failure := wakeups().failure):
-        print_message(f"The wake-up was not created: {failure}")
+    if problems:
+        print_message(f"The dispatcher was not woken: {problems[-1]}")
         return 1
     print_message(WOKEN[mode])
     return 0

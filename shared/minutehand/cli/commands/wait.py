@@ -16,7 +16,7 @@ from minutehand.cli.values import Stdin, duration, job_id_or_stdin
 from minutehand.database import Database
 from minutehand.errors import NotFoundError, UnfinishedError
 from minutehand.model.row import Row
-from minutehand.queries.wait import wait as wait_for
+from minutehand.queries.wait import wait_encrypted
 
 
 @click.command()
@@ -62,7 +62,8 @@ def _wait_for_all(database: Database, ids: Iterable[UUID], timeout: timedelta, f
 
 def _wait_for_one(database: Database, job_id: UUID, left: timedelta, form: str) -> int:
     try:
-        row = wait_for(job_id, left, connection=database)
+        # The result is not printed, so no key is needed.
+        row = wait_encrypted(job_id, left, connection=database)
     except NotFoundError as error:
         print_message(f"error: {error}")
         return REFUSED

@@ -95,6 +95,8 @@ def put(
       minutehand schedules put report '0 8 * * mon' report --zone Europe/Berlin
       minutehand schedules put clean PT6H clean --catch-up last --overlap skip
     """
+    if tz is not None and not (starts or ends):
+        raise click.UsageError("--tz is the zone of --starts and --ends; for the zone of EVERY, use --zone")
     schedule = Schedule(
         name,
         every,

@@ -119,3 +119,15 @@ def test_job_larger_than_a_response_is_a_problem(api, jobs, execute, problem):
 
     assert "omit include=payload" in problem(api.get(f"/jobs/{job_id}?include=payload"), 413)["detail"]
     assert api.get(f"/jobs/{job_id}").status_code == 200
+
+
+def test_batch_with_many_faults_fits_into_a_response(api):
+    unknown = {'"' * 95 + str(number): 1 for number in range(20)}
+    jobs = [{"kind": "echo"}, *({"kind": "echo", **unknown} for _ in range(999))]
+
+    answer = api.post("/jobs/batch", json={"jobs": jobs})
+
+    assert answer.status_code == 207
+    assert len(json.dumps(answer.text)) < LAMBDA_BYTES
+    assert (answer.json()["created"], answer.json()["rejected"]) == (1, 999)
+    assert answer.json()["items"][1]["problem"]["detail"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minutehand import Cancel, Fail, RetryAfter, Snooze
+from minutehand import Cancel, ConfigurationError, Fail, RetryAfter, Snooze
 from minutehand.web.receiving import RouteResponse
 from tests.retries import IN_AN_HOUR
 from tests.web.conftest import App
@@ -32,12 +32,15 @@ def test_error_at_the_last_attempt_ends_the_job_dead(either: App) -> None:
     assert either.worked(max_attempts=1).state == "dead"
 
 
-def test_error_can_be_redacted_to_an_id(either: App, setting: pytest.MonkeyPatch, caplog: Any) -> None:
+@pytest.mark.parametrize("error", [LookupError, ConfigurationError])
+def test_error_can_be_redacted_to_an_id(
+    either: App, setting: pytest.MonkeyPatch, caplog: Any, error: type[Exception]
+) -> None:
     setting.setenv("MINUTEHAND_REDACT_ERRORS", "1")
 
     @either.route.handles("welcome")
     def welcome(payload: Any) -> None:
-        raise LookupError("card 4929-private")
+        raise error("card 4929-private")
 
     status, body = either.post(delivery(), **signed(delivery()))
 

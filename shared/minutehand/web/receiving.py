@@ -63,6 +63,10 @@ class MalformedDelivery(Exception):
     """A request that is not a delivery."""
 
 
+class UnverifiableDelivery(Exception):
+    """A delivery that cannot be verified, because this application lacks a valid secret."""
+
+
 def read_delivery(route: Route, headers: Mapping[str, str], body: bytes) -> DeliveredJob:
     """Verify a delivery and return its job; header names are in lower case. Pass any error to `failure`."""
     verified = _verify(route, headers, body)
@@ -119,8 +123,8 @@ def failure(error: Exception) -> RouteResponse:
             return _error(401, "failed", error)
         case MalformedDelivery():
             return _error(400, "failed", error)
-        case ConfigurationError():
-            return _error(500, "failed", error)
+        case UnverifiableDelivery():
+            return _error(500, "failed", ConfigurationError(str(error)))
     return _error(500, "failed", _visible(error))
 
 
@@ -156,9 +160,12 @@ def _message(error: Exception) -> str:
 def _verify(route: Route, headers: Mapping[str, str], body: bytes) -> bool:
     if is_local() and "webhook-signature" not in headers:
         return False
-    keys = read_keys(secret("MINUTEHAND_HTTP_SECRETS"), "MINUTEHAND_HTTP_SECRETS")
+    try:
+        keys = read_keys(secret("MINUTEHAND_HTTP_SECRETS"), "MINUTEHAND_HTTP_SECRETS")
+    except ConfigurationError as error:
+        raise UnverifiableDelivery(str(error)) from None
     if not keys:
-        raise ConfigurationError("no secret to verify deliveries with; set MINUTEHAND_HTTP_SECRETS")
+        raise UnverifiableDelivery("no secret to verify deliveries with; set MINUTEHAND_HTTP_SECRETS")
     if not verify(headers, body, keys, datetime.now(UTC), route.tolerance):
         raise UnverifiedDelivery("the signature is missing, wrong, or too old")
     if not headers["webhook-id"].startswith(ROUTE_ID_PREFIX):

@@ -32,9 +32,9 @@ def _moment(text: str, now: datetime) -> datetime | None:
         return now + timedelta(seconds=min(int(text[:9]), 86400))
     try:
         moment = parsedate_to_datetime(text)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except (ValueError, TypeError, OverflowError):
         return None
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _is_storable(value: Any) -> bool:

@@ -15,6 +15,7 @@ from minutehand.functions.api.request_log import count_outcome
 from minutehand.functions.api.responses import Json
 from minutehand.functions.api.schemas import enqueue as schemas
 from minutehand.functions.api.schemas.enqueue import BatchRequest, EnqueueRequest
+from minutehand.functions.api.size import MAX_BYTES, size_of
 from minutehand.model.enqueued import Enqueued, Rejected
 
 OUTCOMES = ("created", "replaced", "merged", "ignored", "rejected")
@@ -65,8 +66,12 @@ def enqueue_batch(
     for item in items:
         count_outcome(request.scope, item["outcome"])
     counts = Counter(item["outcome"] for item in items)
-    result = {outcome: counts[outcome] for outcome in OUTCOMES}
-    return Json({**result, "items": items}, 207 if counts["rejected"] else 200)
+    result: dict[str, Any] = {**{outcome: counts[outcome] for outcome in OUTCOMES}, "items": items}
+    if counts["rejected"] and size_of(result) > MAX_BYTES:
+        # The jobs are enqueued, so the response must be sent. Each problem still has its first fault, as `detail`.
+        for item in items:
+            item.get("problem", {}).pop("errors", None)
+    return Json(result, 207 if counts["rejected"] else 200)
 
 
 def _result(enqueued: Enqueued) -> dict[str, Any]:

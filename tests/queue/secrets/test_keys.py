@@ -8,7 +8,7 @@ import pytest
 
 from minutehand import ConfigurationError, Job, NewJob, RetryAfter
 from minutehand.encryption.reencrypt import FIRST, reencrypt
-from minutehand.errors import KeyMissingError
+from minutehand.errors import DecryptionError, KeyMissingError
 from minutehand.operations.jobs import replay
 from minutehand.queries.jobs import get
 from minutehand.queries.wait import wait
@@ -90,6 +90,38 @@ def test_reencrypted_payloads_do_not_need_the_old_key(
 
     assert {queue.row(job_id).attempts for job_id in (*ids, plain)} == {0}
     assert len(handled_payloads(queue, 6)) == (1 if key_is_missing else 6)
+
+
+def test_reencrypted_recurring_job_without_a_key_goes_on(queue: Queue, key: pytest.MonkeyPatch) -> None:
+    queue.enqueue(payload=SECRET, every="P1D")
+    key.setenv(PREVIOUS, KEY)
+    key.setenv("MINUTEHAND_ENCRYPTION_KEY", OTHER)
+    assert list(reencrypt(queue.database)) == [1]
+    key.delenv(PREVIOUS)
+    payloads = []
+    for _ in range(3):
+        queue.sql("update minutehand.jobs_live set run_at = run_at, visible = now()")
+        payloads += handled_payloads(queue)
+
+    assert payloads == [SECRET] * 3
+
+
+def test_forged_payload_does_not_stop_a_rotation(queue: Queue, key: pytest.MonkeyPatch) -> None:
+    victim, job = queue.enqueue(payload="a"), queue.enqueue(payload="b")
+    queue.sql(
+        "update minutehand.jobs_live set payload = (select payload from minutehand.jobs_live where id = %(job)s)"
+        " where id = %(victim)s",
+        job=job,
+        victim=victim,
+    )
+    key.setenv(PREVIOUS, KEY)
+    key.setenv("MINUTEHAND_ENCRYPTION_KEY", OTHER)
+
+    with pytest.raises(DecryptionError, match=f"cannot be decrypted and stay as they are: job {victim}$"):
+        list(reencrypt(queue.database))
+    key.delenv(PREVIOUS)
+
+    assert handled_payloads(queue, 2) == ["b"]
 
 
 def test_reencryption_does_not_overwrite_a_concurrent_change(

@@ -1,5 +1,6 @@
 """Spans of OpenTelemetry and subsegments of X-Ray, from the enqueue to the attempt."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -12,6 +13,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from minutehand import Job
+from minutehand.attempts.in_turn import run_jobs
+from minutehand.handlers import HandlerTable
 from minutehand.settings import read_settings
 from minutehand.testing import RecordingInvoker
 from minutehand.tick import tick
@@ -168,3 +171,22 @@ def test_xray_subsegment_names_the_trace_of_the_enqueue(
     }
     assert at.parent.split("-")[2] == subsegment.id
     assert subsegment.fault and "4111-private" not in subsegment.serialize()
+
+
+def test_async_attempts_end_their_own_subsegments(
+    direct_queue: Queue, xray_recorder: Any, emitted: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def handler(_payload: Any) -> None:
+        # The first one ends before the second one.
+        await asyncio.sleep(0)
+
+    for _ in range(2):
+        direct_queue.enqueue()
+    with xray_recorder.in_segment("function"):
+        monkeypatch.setenv("LAMBDA_TASK_ROOT", "/var/task")
+        monkeypatch.setenv("MINUTEHAND_TRACING", "xray")
+        endings = run_jobs(
+            direct_queue.take(2), HandlerTable({"echo": handler}), stopping=lambda: False, concurrency=2
+        )
+
+    assert [ending.ending for ending in endings] == ["done", "done"]

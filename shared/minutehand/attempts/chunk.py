@@ -93,6 +93,8 @@ class Chunk:
                 job.lease.start(self._end, self._waiting)
                 with time_limit(job.lease):
                     self._found[job.kind] = self._handlers.find(job.kind)
+            # Its attempt has not begun.
+            job.lease.started = None
         asynchronous = {kind for kind, handler in self._found.items() if handler.is_async}
         if asynchronous:
             self.jobs = [AsyncJob.of(job) if job.kind in asynchronous else job for job in self.jobs]

@@ -65,6 +65,8 @@ class Group:
         self._characters = 0
         self._pause = SECONDS
         self._writing = RLock()
+        # On which a thread writes. It changes only while none writes.
+        self._database: Database | None = None
         self._ended = Event()
         # Guards the members and their limits, and whether a thread watches the time.
         self._state = Lock()
@@ -145,7 +147,11 @@ class Group:
 
     def watch(self, database: Database) -> None:
         """Let a thread write the outcomes in time on this connection, because a handler runs."""
-        self._database = database
+        if database is not self._database:
+            # A handler with another connection must not run while the thread writes: a transaction of it could wait for
+            # the thread, and the thread for the transaction.
+            with self._writing:
+                self._database = database
         if not self._members or self._watching:
             return
         with self._state:
@@ -181,10 +187,11 @@ class Group:
         After an error, and while there is a transaction, this is tried again later.
         """
         with self._state:
-            database, self._due = self._database, self._clock() + SECONDS
+            self._due = self._clock() + SECONDS
         try:
-            if not database.in_transaction:
-                self.write(database)
+            with self._writing:
+                if (database := self._database) is not None and not database.in_transaction:
+                    self.write(database)
         except MinutehandError as error:
             logger.warning("the outcomes of a group could not be written yet: %s", error)
         except Exception:

@@ -114,5 +114,5 @@ def _run_together(chunk: Chunk, jobs: Sequence[AsyncJob], concurrency: int) -> N
     from minutehand.attempts.together import Together
 
     # The caller's connection, which is in the caller's transaction, is the only one.
-    at_once = 1 if jobs[0].database.borrowed else concurrency
+    at_once = 1 if jobs[0].database.borrowed or spans.are_stacked() else concurrency
     Together(chunk, [(job, chunk.find(job.kind)) for job in jobs]).run(at_once)

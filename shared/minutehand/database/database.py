@@ -44,7 +44,7 @@ class Database:
         self._preparing: Preparing | None = None
         self._borrowed = False
         self._second: Database | None = None
-        self._turn = RLock()
+        self.turn = RLock()
         self._used = time()
 
     @classmethod
@@ -71,7 +71,7 @@ class Database:
 
     def run(self, name: str, /, **parameters: object) -> list[Record]:
         """Run a named statement and return its rows as dictionaries."""
-        with self._turn:
+        with self.turn:
             try:
                 return self.execute(name, parameters)
             except ConflictError:
@@ -81,7 +81,7 @@ class Database:
 
     def run_together(self, *calls: tuple[str, Record]) -> list[list[Record]] | None:
         """Run statements in one transaction and one round trip; None if that fails or nothing is prepared here."""
-        with self._turn:
+        with self.turn:
             try:
                 return self._run_prepared(calls)
             except MinutehandError:
@@ -96,7 +96,7 @@ class Database:
 
     def execute(self, name: str, parameters: Record) -> list[Record]:
         """Run a named statement once, and return its rows as dictionaries."""
-        with self._turn:
+        with self.turn:
             if (results := self._run_prepared([(name, parameters)])) is not None:
                 return results[0]
             return self._run_text(statement(name), parameters)
@@ -127,7 +127,7 @@ class Database:
         """
         cursors: list[psycopg.Cursor[Record]] = []
         with ExitStack() as stack:
-            with self._turn, translated(), pipelined(self.connection):
+            with self.turn, translated(), pipelined(self.connection):
                 for each in parameters:
                     cursors.append(stack.enter_context(self._cursor()))
                     cursors[-1].execute(statement(name), each)
@@ -142,7 +142,7 @@ class Database:
     @contextmanager
     def _cursor(self) -> Iterator[psycopg.Cursor[Record]]:
         with (
-            self._turn,
+            self.turn,
             self._closing_if_broken(),
             translated(),
             # Not the caller's cursor factory, which may bind parameters in another way.
@@ -157,7 +157,7 @@ class Database:
 
         With `raw_errors`, for a handler's statements, the driver's errors in the block are not translated.
         """
-        with self._turn, self._begun(raw_errors=raw_errors) as connection:
+        with self.turn, self._begun(raw_errors=raw_errors) as connection:
             yield connection
 
     @contextmanager
@@ -191,7 +191,7 @@ class Database:
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
-        with self._turn:
+        with self.turn:
             connection = self._connection
             return connection is not None and connection.pgconn.transaction_status != TransactionStatus.IDLE
 

@@ -35,6 +35,7 @@ class TenantDatabase(Database):
     def __init__(self, whole: Database, tenant: str) -> None:
         """Confine a database; the connection stays shared with it."""
         super().__init__("")
+        self.turn = whole.turn
         self._whole = whole
         self._tenant = check_tenant(tenant)
         self._within = False
@@ -80,26 +81,31 @@ class TenantDatabase(Database):
     @contextmanager
     def transaction(self, *, raw_errors: bool = False) -> Iterator[Connection]:
         """Open a transaction confined to the tenant, or a savepoint inside the open one."""
-        nested, within_caller = self._within, self.in_transaction
-        with self._whole.transaction(raw_errors=raw_errors) as connection:
-            if nested:
-                yield connection
-                return
-            was = self._whole.execute("as_tenant", {"tenant": self._tenant})[0]
-            self._within = True
-            try:
-                yield connection
-            finally:
-                self._within = False
-            if within_caller:
-                self._whole.execute("leave_tenant", {"tenant": was["was_tenant"], "role": was["was_role"]})
+        with self.turn:
+            nested, within_caller = self._within, self.in_transaction
+            with self._whole.transaction(raw_errors=raw_errors) as connection:
+                if nested:
+                    yield connection
+                    return
+                was = self._whole.execute("as_tenant", {"tenant": self._tenant})[0]
+                self._within = True
+                try:
+                    yield connection
+                finally:
+                    self._within = False
+                if within_caller:
+                    self._whole.execute(
+                        "leave_tenant", {"tenant": was["was_tenant"], "role": was["was_role"]}
+                    )
 
     def execute(self, name: str, parameters: Record) -> list[Record]:
         """Run a named statement once, in a transaction that is confined to the tenant."""
-        if self._within:
-            return self._whole.execute(name, parameters)
-        with self.transaction():
-            return self._whole.execute(name, parameters)
+        # In its turn: another thread may be about to leave its transaction.
+        with self.turn:
+            if self._within:
+                return self._whole.execute(name, parameters)
+            with self.transaction():
+                return self._whole.execute(name, parameters)
 
 
 def is_tenant(name: str) -> bool:

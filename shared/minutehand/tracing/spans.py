@@ -42,6 +42,11 @@ def are_recorded() -> bool:
     return tracer_of_settings() is not None
 
 
+def are_stacked() -> bool:
+    """Return whether the span that started last must end first, so that attempts must not overlap in a thread."""
+    return TRACING.read() == "xray" and are_recorded()
+
+
 def prepare(job: "NewJob", tracer: Tracer | None, invocation: TraceContext) -> "NewJob":
     """Return the job with the current trace in its headers, inside a span of its own if spans are recorded."""
     if tracer is None:

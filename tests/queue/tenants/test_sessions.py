@@ -37,6 +37,22 @@ def test_owner_and_shared_login_are_confined_to_the_tenant(login: Login, queue: 
         assert len(list_jobs(session).rows) == 2
 
 
+def test_threads_that_share_a_tenant_database_take_turns(queue: Queue) -> None:
+    database = TenantDatabase(queue.another(), "a")
+
+    def begin() -> None:
+        for _ in range(100):
+            with database.transaction():
+                database.run("clock")
+
+    def read() -> None:
+        for _ in range(200):
+            database.run("clock")
+
+    for running in [queue.start(begin), queue.start(read)]:
+        running.result(timeout=120)
+
+
 def test_login_that_cannot_act_as_a_tenant_is_refused(login: Login, queue: Queue) -> None:
     enqueue_as(queue, "b")
 

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 
 import django
 import pytest
+from asgiref.sync import SyncToAsync
 from django.apps import apps
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, connections
 
 from minutehand.database.opening import read_url
 from minutehand.settings import names_database
@@ -49,11 +50,17 @@ def minutehand_database(minutehand_database: Clone) -> Iterator[Clone]:
     """Let Django use the database of this test."""
     _use(minutehand_database.url)
     yield minutehand_database
+    _close()
+
+
+def _close() -> None:
     connection.close()
+    # Django's async functions use connections of this thread.
+    SyncToAsync.single_thread_executor.submit(connections.close_all).result()
 
 
 def _use(url: str) -> None:
-    connection.close()
+    _close()
     parts = read_url(url)
     name = parts.pop("dbname")
     connection.settings_dict.update(NAME=name, USER="", PASSWORD="", HOST="", PORT="", OPTIONS=parts)

@@ -7,10 +7,11 @@ jobs, as Django does between requests.
 from typing import Any
 
 import django
+from asgiref.sync import SyncToAsync
 from django.apps import apps
 from django.db import close_old_connections
 
-from minutehand.claimed_job import Job
+from minutehand.claimed_job import AsyncJob, Job
 from minutehand.middleware import Next
 
 
@@ -19,6 +20,9 @@ def fresh_connections(job: Job, call_next: Next) -> Any:
     if not apps.ready:
         django.setup()
     close_old_connections()
+    if isinstance(job, AsyncJob):
+        # Django's async functions use connections of this thread.
+        SyncToAsync.single_thread_executor.submit(close_old_connections).result()
     try:
         return call_next(job)
     finally:

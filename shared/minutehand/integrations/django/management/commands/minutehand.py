@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from minutehand.cli import main
+from minutehand.database import default_database
 
 # Parameters of a Django connection that libpq has too.
 LIBPQ = ("host", "port", "dbname", "user", "password", "passfile", "service", "options", "connect_timeout")
@@ -65,9 +66,12 @@ def _environment(url: str) -> Iterator[None]:
     """Set DATABASE_URL, which arguments and logs do not show, also for the processes that a command starts."""
     before = os.environ.get("DATABASE_URL")
     os.environ["DATABASE_URL"] = url
+    # It may be connected to another alias.
+    default_database().close()
     try:
         yield
     finally:
+        default_database().close()
         del os.environ["DATABASE_URL"]
         if before is not None:
             os.environ["DATABASE_URL"] = before

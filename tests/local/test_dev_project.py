@@ -15,6 +15,7 @@ import pytest
 from dev_runs import SECONDS, finished, left_behind, processes_of, start, until
 
 from minutehand.local import postgres
+from tests.ports import free_port
 
 ALONE = """
 from minutehand import job
@@ -46,15 +47,17 @@ def newest_result(folder: Path) -> Any:
     return row and row[0]
 
 
-def post(url: str) -> Any:
-    with urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=60) as response:
+def post(url: str, body: Any = None) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method="POST")
+    with urllib.request.urlopen(request, timeout=60) as response:
         return json.load(response)
 
 
 def test_project_runs_its_jobs_and_reloads_its_code(folder: Path) -> None:
     minutehand(folder, "init", "shop")
-    shop = folder / "shop"
-    run = start(shop)
+    shop, port = folder / "shop", free_port()
+    run = start(shop, port=port)
     until(run, "ticks")
 
     minutehand(shop, "enqueue", "welcome", '{"email": "ada@example.com"}')
@@ -62,11 +65,17 @@ def test_project_runs_its_jobs_and_reloads_its_code(folder: Path) -> None:
     assert newest_result(shop) == "Welcome, ada@example.com!"
 
     jobs = shop / "shop" / "jobs.py"
-    jobs.write_text(jobs.read_text().replace("Welcome, {email}", "Hello, {email}"))
+    changed = jobs.read_text().replace("Welcome, {email}", "Hello, {email} ({plan})")
+    jobs.write_text(changed.replace("(email: str)", "(email: str, plan: str)"))
     assert "shop/jobs.py" in until(run, "reloaded")
-    minutehand(shop, "enqueue", "welcome", '{"email": "ada@example.com"}')
+    # The API checks the arguments.
+    enqueued = post(
+        f"http://127.0.0.1:{port}/jobs",
+        {"kind": "welcome", "payload": {"email": "ada@example.com", "plan": "pro"}},
+    )
+    assert enqueued["outcome"] == "created"
     until(run, "done ")
-    assert newest_result(shop) == "Hello, ada@example.com!"
+    assert newest_result(shop) == "Hello, ada@example.com (pro)!"
 
     run.send_signal(signal.SIGINT)
     finished(run)

@@ -13,7 +13,9 @@ import os, time
 def handler(event, context):
     while "until" in event and not os.path.exists(event["until"]):
         time.sleep(0.01)
+    os.write(1, event.get("printed", "").encode("latin-1"))
     print('{"message": "ended", "process": %d}' % os.getpid())
+    print(event.get("tail", ""), end="")
 """
 
 
@@ -41,6 +43,17 @@ def test_slow_events_do_not_delay_others(pool: Pool, ended: Queue[Any], tmp_path
 
     assert ended.get(timeout=60)["message"] == "ended"
     assert ended.empty()
+
+
+def test_output_of_a_handler_does_not_stop_its_worker(pool: Pool, ended: Queue[Any]) -> None:
+    processes = set()
+    for printed in ("\xff\n", "\n\n", '{"message": "x", "job": 1}\n') * 4:
+        pool.invoke({"printed": printed, "tail": "50%"})
+        while "process" not in (line := ended.get(timeout=60)):
+            pass
+        processes.add(line["process"])
+
+    assert len(processes) <= FIRST + 3
 
 
 def test_quick_events_share_the_first_workers(pool: Pool, ended: Queue[Any]) -> None:

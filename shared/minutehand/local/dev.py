@@ -137,9 +137,13 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         newest = _newest(database := Database(url))
         api = stack.enter_context(serve(plan.functions / "api", "app:app", plan.port, environment))
         application = stack.enter_context(_application(plan, environment))
+        # The API checks the kinds and payloads that it enqueues.
+        applications = [api, application] if application else [api]
         _announce(plan, console, api, application, stop)
         _seed(plan, database, receiver)
-        _watch(plan, show, database, newest, Reload(watch, list(functions.values()), application, show), stop)
+        _watch(
+            plan, show, database, newest, Reload(watch, list(functions.values()), applications, show), stop
+        )
     console.print(f"\nstopped: {show.summary()}")
 
 

@@ -45,7 +45,8 @@ def serve(directory: str, name: str, timeout: float) -> None:
     handler = import_module("app").handler
     for line in sys.stdin:
         response = _call(handler, json.loads(line), Context(name, timeout))
-        sys.stdout.write(f"{RESPONSE}{json.dumps(response)}\n")
+        # On a line of its own, also if the handler has printed without a newline.
+        sys.stdout.write(f"\n{RESPONSE}{json.dumps(response)}\n")
         sys.stdout.flush()
 
 

@@ -122,8 +122,16 @@ class Pool:
                 if "error" in response:
                     self.listen(self.name, {"message": "failed", "error": response["error"]})
                 return True
-            self.listen(self.name, parsed(line))
+            if line.strip():
+                self._tell(line)
         return False
+
+    def _tell(self, line: str) -> None:
+        try:
+            self.listen(self.name, parsed(line))
+        # A handler may print a line that looks like one of ours.
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self.listen(self.name, {"message": "printed", "text": line.rstrip()})
 
     def _spawn(self, slot: int) -> subprocess.Popen[str]:
         command = [
@@ -140,6 +148,7 @@ class Pool:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            errors="replace",
             start_new_session=True,
             env={**os.environ, **self.environment},
         )

@@ -105,14 +105,14 @@ def serve(
 
 
 class Reload:
-    """Starts new processes of the functions and the application after a change of a project's files."""
+    """Starts new processes of the functions and applications after a change of a project's files."""
 
     def __init__(
-        self, watch: Watch, pools: Sequence[Pool], application: Application | None, show: Show
+        self, watch: Watch, pools: Sequence[Pool], applications: Sequence[Application], show: Show
     ) -> None:
         """Compare with the files that `watch` has seen; create it before the processes start."""
         self._watch = watch
-        self._pools, self._application, self._show = pools, application, show
+        self._pools, self._applications, self._show = pools, applications, show
 
     def check(self, stop: Event) -> None:
         """Reload if a file was changed since the last call, and print it when the new code is used."""
@@ -121,13 +121,12 @@ class Reload:
             return
         for pool in self._pools:
             pool.reload()
-        accepts = True
-        if self._application:
-            self._application.stop()
-            self._application.start()
-            accepts = self._application.accepts(stop)
+        for application in self._applications:
+            application.stop()
+            application.start()
+        failed = [application for application in self._applications if not application.accepts(stop)]
         if stop.is_set():
             return
         self._show.reloaded(changed)
-        if self._application and not accepts:
-            self._show.not_started(self._application.target)
+        for application in failed:
+            self._show.not_started(application.target)

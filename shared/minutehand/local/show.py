@@ -21,6 +21,8 @@ NAME, KIND, KEY = 13, 16, 34
 # Keys of this many jobs are remembered.
 MOST_KEYS = 10_000
 NO_JOBS = "no jobs"
+# The fields of a line about a job. Handlers may log lines with some of them.
+LOGGED = {"job", "kind"}
 COUNTED = (
     "enqueued",
     "done",
@@ -83,14 +85,14 @@ class Show:
         if "_aws" in line or not isinstance(name, str):
             return
         if function == "dispatcher" and name == "tick":
-            if line["offered"]:
+            if line.get("offered"):
                 self._line(
                     "offered",
                     "",
                     "",
                     f"{line['offered']} of {line['due']} due; invoked workers: {line['invoked']}",
                 )
-        elif "job" in line:
+        elif line.keys() >= LOGGED:
             self._job(name, line)
         elif name == "offers lapsed":
             lapsed = f"no worker was free for {line['lapsed']} of queue {line['queue']}"
@@ -116,7 +118,7 @@ class Show:
 
     def _describe(self, name: str, line: dict[str, Any]) -> str:
         if name == "claimed":
-            late = timedelta(milliseconds=line["lateness_ms"])
+            late = timedelta(milliseconds=line.get("lateness_ms", 0))
             return f"attempt {line['attempt']}" + (f", due {_ago(late)}" if line["attempt"] == 1 else "")
         ran = f"after {took(timedelta(milliseconds=line['ran_ms']))}" if "ran_ms" in line else ""
         cause = self._cause(line) if "error_type" in line else ""
@@ -151,7 +153,7 @@ class Show:
         )
 
     def not_started(self, target: str) -> None:
-        """Print that the team's own application does not answer."""
+        """Print that an application does not answer."""
         self._line("failed", "api", "", f"{target} did not start; see the error above")
 
     def summary(self) -> str:

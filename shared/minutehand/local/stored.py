@@ -21,5 +21,6 @@ class StoredJobs:
         try:
             with self._lock:
                 return get(self._database, UUID(job))
-        except MinutehandError:
+        # A handler may log a field with the same name.
+        except (MinutehandError, ValueError, TypeError, AttributeError):
             return None

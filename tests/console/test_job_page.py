@@ -1,5 +1,6 @@
 """The page of a job: why, timeline, attempts and values, which follow the job, and its changes."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -142,6 +143,21 @@ def test_cancelled_running_job_ends_at_its_next_check(page: Page, serve: Serve, 
     expect(page.locator(".banner")).to_contain_text("Cancellation was requested")
     with pytest.raises(Cancel):
         claimed.check()
+
+
+def test_replayed_job_shows_no_traces_of_the_one_before(page: Page, serve: Serve, db: Database) -> None:
+    job = enqueue("mail.send", connection=db).id
+    die(db, "no")
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs/{job}")
+    page.get_by_role("button", name="Show traces").click()
+    expect(page.get_by_text("Traceback: line 7").first).to_be_visible()
+    change(page, "Replay")
+    expect(page).not_to_have_url(re.compile(str(job)))
+    die(db, "again")
+    page.evaluate(NOW)
+
+    expect(page.get_by_role("button", name="Show traces")).to_be_visible()
+    expect(page.get_by_text("Traceback: line 7")).to_have_count(0)
 
 
 def test_values_and_traces_are_shown_on_request(page: Page, serve: Serve, db: Database) -> None:

@@ -29,8 +29,9 @@ export function setToken(token) {
 }
 
 // `minutehand console` prints an address with the secret of its session as the fragment, which no server receives.
+// It serves this machine only. Elsewhere, such an address could sign somebody in as its sender.
 const session = /^#session=([\w-]+)$/.exec(location.hash);
-if (session) {
+if (session && ["127.0.0.1", "localhost", "[::1]"].includes(location.hostname)) {
   sessionStorage.setItem(TOKEN, session[1]);
   history.replaceState(null, "", location.pathname + location.search);
 }

@@ -29,7 +29,7 @@ export function Shell() {
   ]);
   return html`<a class="skip" href="#content">Skip to the content</a>
     <${Sidebar} current=${found?.under ?? found?.path} />
-    <main id="content">${found ? html`<${Lazy} key=${found.path} route=${found} />` : html`<${Missing} />`}</main>
+    <main id="content">${found ? html`<${Lazy} key=${path} route=${found} />` : html`<${Missing} />`}</main>
     <${Dialogs} /><${SignIn} /><${Toasts} />`;
 }
 

@@ -1,5 +1,5 @@
 // The attempts at a job, with their errors, and on request their traces.
-import { html, useState } from "../../app/html.js";
+import { html, useEffect, useState } from "../../app/html.js";
 import { request } from "../../app/api.js";
 import { caller } from "../../app/role.js";
 import { between, Time } from "../../app/time.js";
@@ -11,6 +11,8 @@ const SHOWN = 20;
 export function Attempts({ id, attempts }) {
   const [full, setFull] = useState(null);
   const [all, setAll] = useState(false);
+  // Another attempt has no trace yet.
+  useEffect(() => setFull(null), [attempts.length]);
   if (!attempts.length) return null;
   const unmask = () => request(`/jobs/${id}/attempts?include=payload`).then((found) => setFull(found.attempts), toastError);
   const shown = (full ?? attempts).slice(all ? 0 : -SHOWN).reverse();

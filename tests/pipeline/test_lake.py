@@ -123,6 +123,18 @@ def test_uncommitted_file_is_ignored_and_vacuumed(spark: SparkSession, lake: Lak
     assert [path.name for path in folder.iterdir()] == [Path(whole.path).name]
 
 
+def test_file_that_was_never_completed_is_vacuumed(spark: SparkSession, lake: Lake) -> None:
+    append(events(spark, MIDNIGHT), lake, EVENTS, app="t", number=1)
+    [whole] = lake.table(EVENTS).files()
+    folder = Path(lake.path, "events", whole.path).parent
+    (folder / "0b5e9c1a.parquet#1").write_bytes(b"PAR1")
+
+    assert lake.table(EVENTS).vacuum(timedelta(days=7)) == 0
+    assert lake.table(EVENTS).vacuum(timedelta(0), dry_run=True) == 1
+    assert lake.table(EVENTS).vacuum(timedelta(0)) == 1
+    assert [path.name for path in folder.iterdir()] == [Path(whole.path).name]
+
+
 def test_older_lake_gets_missing_columns(spark: SparkSession, lake: Lake) -> None:
     older = replace(EVENTS, schema=T.StructType(EVENTS.schema.fields[:-2]))
     append(events(spark, MIDNIGHT, home=older), lake, older, app="t", number=1)

@@ -23,7 +23,7 @@ def stored(store: Store) -> dict[str, bytes]:
 
 
 def wrote(out: str, text: str) -> None:
-    with output_folder(out, "mark.json") as folder:
+    with output_folder(out, "mark.json", {"mark.json", "tables"}) as folder:
         assert folder is not None
         (folder / "tables").mkdir(parents=True)
         (folder / "tables" / "a.txt").write_text(text)
@@ -47,8 +47,16 @@ def test_address_with_other_files_is_rejected(store: Store) -> None:
     assert stored(store) == {"of/march/thesis.txt": b"mine"}
 
 
+def test_interrupted_upload_can_be_repeated(store: Store) -> None:
+    store.client.put_object(Bucket="minutehand", Key="of/march/tables/a.txt", Body=b"half")
+
+    wrote(OUT, "again")
+
+    assert stored(store) == {"of/march/mark.json": b"again", "of/march/tables/a.txt": b"again"}
+
+
 def fails_after_writing() -> None:
-    with output_folder(OUT, "mark.json") as folder, output_file(f"{OUT}.ndjson") as file:
+    with output_folder(OUT, "mark.json") as folder, output_file(f"{OUT}.ndjson") as (file, _):
         assert folder is not None
         folder.mkdir()
         file.write_text("{}")

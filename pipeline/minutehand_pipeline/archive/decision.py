@@ -23,12 +23,16 @@ class Action(Enum):
 
 @dataclass(frozen=True)
 class Decision:
-    """An action, the reason for waiting, and the number of rows that the lake probably lacks, and of all rows."""
+    """An action, the reason for waiting, and the number of rows that the lake probably lacks, and of all rows.
+
+    `snapshot` is that of the count.
+    """
 
     action: Action
     reason: str = ""
     rows: int = 0
     present: int = 0
+    snapshot: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,9 +57,9 @@ def decide(database: Database, closing: Closing, day: Day) -> Decision:
     """Decide what to do with a day that is over."""
     if holder := closing.wait_for_holder(day.ends):
         return Decision(Action.WAIT, reason=f"{holder} may still commit rows to it")
-    count = count_database(database.connection, day.home, day.day)
+    count, snapshot = count_database(database.connection, day.home, day.day)
     if count == 0:
-        return Decision(Action.RECORD_EMPTY)
+        return Decision(Action.RECORD_EMPTY, snapshot=snapshot)
     if _is_recorded(database, day, count):
         return Decision(Action.SKIP)
     return Decision(Action.ARCHIVE, rows=max(0, count - (day.rows or 0)) or count, present=count)
@@ -69,7 +73,8 @@ def execute(
     if decision.action is Action.WAIT:
         return result
     if decision.action is Action.RECORD_EMPTY:
-        record_day(archiver.database, day.home, day.day, Sums())
+        # Rows may have arrived since the count.
+        record_day(archiver.database, day.home, day.day, Sums(), decision.snapshot)
     # A drop needs proof that the lake has the rows that were recorded. A day of an earlier run is read for it, and
     # archived again if the proof fails. A day of this run is not read again: `archive` has read back its files,
     # compared them with the database, and committed just these files, or it raised. Later changes in the database

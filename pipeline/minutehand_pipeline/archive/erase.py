@@ -12,7 +12,7 @@ from uuid import UUID
 from minutehand.database import Database
 from minutehand.operations import audit
 from minutehand.schema.migrate import check_schema
-from minutehand_pipeline.archive.ledger import fence
+from minutehand_pipeline.archive.ledger import fence, reconcile
 from minutehand_pipeline.archive.lock import archive_lock
 from minutehand_pipeline.archive.private import PRIVATE, SUBJECT, Subjects
 from minutehand_pipeline.errors import InputError, LakeError
@@ -81,9 +81,13 @@ def erase(config: EraseConfig) -> EraseResult:
         if config.dry_run:
             return EraseResult(jobs=len(subjects.jobs), erased=_count(config.lake, subjects), left=left)
         with archive_lock(database):
+            # A lake of another queue is refused before anything is recorded. A run that reads the subjects before they
+            # are recorded has taken its batch number before the fence, and cannot commit after it.
+            for home in HOMES.values():
+                reconcile(database, config.lake.table(home))
+            _record(database, config, subjects)
             for home in HOMES.values():
                 fence(database, config.lake.table(home))
-            _record(database, config, subjects)
             rows = {name: _erase(config.lake, name, subjects) for name in reversed(HOMES)}
             # A reader that starts later lists the new files.
             readers = count_readers(config.lake)

@@ -96,11 +96,11 @@ def sum_database(connection: Connection, home: Home, day: date, pages: Pages, er
     )
 
 
-def count_database(connection: Connection, home: Home, day: date) -> int:
-    """Return the number of rows of a UTC day, with an index-only scan."""
-    text = sql.SQL("select count(*) from {}").format(rows_of_day(home))
-    [(count,)] = connection.execute(text, {"day": day}).fetchall()
-    return int(count)
+def count_database(connection: Connection, home: Home, day: date) -> tuple[int, str]:
+    """Return the number of rows of a UTC day, with an index-only scan, and the snapshot of the count."""
+    text = sql.SQL("select count(*), pg_current_snapshot()::text from {}").format(rows_of_day(home))
+    [(count, snapshot)] = connection.execute(text, {"day": day}).fetchall()
+    return int(count), str(snapshot)
 
 
 def rows_of_day(home: Home) -> sql.Composed:

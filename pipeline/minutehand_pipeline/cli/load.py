@@ -95,8 +95,8 @@ def load(
     rate, start = _rate(options.pop("rate")), options.pop("start")
     moment = None if start is None else option_time(start, tz, "--start")
     config = LoadConfig(paths=paths, load=name, rate=rate, start=moment, zone=tz, **options)
-    with output_file(rejects) as file:
-        result = _run(replace(config, rejects=file))
+    with output_file(rejects) as (file, upload):
+        result = _run(replace(config, rejects=file, on_rejects=upload))
     _put(result, config, rejects, form)
     return 1 if result.rejected else 0
 

@@ -98,7 +98,7 @@ def report(
       minutehand pipeline report lake --since 2026-03-01 --objective 5m
       minutehand pipeline report lake --queue mail --out s3://bucket/mail -o json
     """
-    from minutehand_pipeline.report.folder import MARK
+    from minutehand_pipeline.report.folder import CONTENT, MARK
 
     if open_page and is_address(out):
         raise click.UsageError("--open requires a local folder as --out")
@@ -106,7 +106,7 @@ def report(
     if dry_run:
         _put_plan(config, form)
         return
-    with output_folder(out, MARK) as folder:
+    with output_folder(out, MARK, CONTENT) as folder:
         result = _run(replace(config, out=folder))
     page = f"{out.rstrip('/')}/index.html"
     _put(result, form)

@@ -98,13 +98,13 @@ def simulate(
     """
     config = _config(lake, synthetic, options)
     from minutehand_pipeline.session import build_session
-    from minutehand_pipeline.simulate.simulate import MARK
+    from minutehand_pipeline.simulate.simulate import CONTENT, MARK
     from minutehand_pipeline.simulate.simulate import simulate as simulate_policies
 
     if config.lake is not None:
         # Before Spark starts.
         config.lake.check_exists()
-    with output_folder(out, MARK) as folder, progress("simulating", None):
+    with output_folder(out, MARK, CONTENT) as folder, progress("simulating", None):
         spark = build_session("minutehand simulate")
         result = simulate_policies(spark, replace(config, out=folder), dry_run=dry_run)
     _put_notes(result, out)

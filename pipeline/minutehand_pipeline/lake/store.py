@@ -40,7 +40,13 @@ class Store:
             write_file(self._files, name, content)
 
     def upload(self, folder: Path, last: str) -> None:
-        """Upload all files of a folder. The file named `last` goes last, so its presence proves the rest are there."""
+        """Upload all files of a folder, replacing earlier ones.
+
+        The file named `last` is deleted first and uploaded last, so its presence proves that the others belong to it.
+        """
+        if last in self.names():
+            with translated_errors(self.address):
+                self._files.delete_file(last)
         files = [path for path in folder.rglob("*") if path.is_file()]
         for path in sorted(files, key=lambda path: (path.name == last, path)):
             self.write(path.relative_to(folder).as_posix(), path.read_bytes())

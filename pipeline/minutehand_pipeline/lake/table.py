@@ -23,17 +23,16 @@ from minutehand_pipeline.lake.delta import (
     delta_schema,
     list_files,
     literal,
+    table_properties,
     translated_errors,
     type_name,
 )
 from minutehand_pipeline.lake.rows import has_value, match_all, match_any
+from minutehand_pipeline.lake.unfinished import delete_unfinished
 from minutehand_pipeline.schemas import Home
 
 # The key under which a commit stores the facts of its batch.
 FACTS = "minutehand"
-
-# The commit log is never cleaned up: a run that follows a killed one reads the facts of its batch from there.
-CONFIGURATION = {"delta.enableExpiredLogCleanup": "false"}
 
 
 class Table:
@@ -104,7 +103,7 @@ class Table:
                 partition_by=[PARTITION],
                 name=self.home.lake,
                 description=owner,
-                configuration=CONFIGURATION,
+                configuration=table_properties(self.home),
                 storage_options=self.options,
             )
 
@@ -167,7 +166,7 @@ class Table:
         hours = int(retention.total_seconds() // 3600)
         with translated_errors(self.uri):
             deleted = self._open().vacuum(hours, dry_run=dry_run, enforce_retention_duration=False, full=True)
-        return len(deleted)
+            return len(deleted) + delete_unfinished(self.uri, retention, dry_run=dry_run)
 
     def compact(self, days: Iterable[date], size: int) -> None:
         """Merge files of some UTC days that are smaller than `size` bytes, in one commit."""

@@ -49,6 +49,7 @@ class LoadConfig:
     start: datetime | None = None
     zone: str | None = None
     rejects: Path | None = None
+    on_rejects: Callable[[], None] = lambda: None
     max_rejects: int | None = None
     kind: str | None = None
     queue: str | None = None
@@ -201,6 +202,8 @@ def _finish_run(database: Database, config: LoadConfig, pieces: Sequence[Piece],
         return
     if config.rejects is not None:
         write_rejects(database, run, pieces, config.rejects)
+        # If this fails, the staging table remains, and a repetition can write them again.
+        config.on_rejects()
     loads.end_run(database, run)
 
 

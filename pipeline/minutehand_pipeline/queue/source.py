@@ -8,7 +8,7 @@
 
 Read options; the columns are those of minutehand_pipeline.schemas:
 
-    home           jobs_done (the default), attempts or events
+    table          jobs_done (the default), attempts or events
     day            one UTC day, such as 2026-03-31; or
     since, until   the first and last day, both included; either may be omitted
     snapshot       the id of a snapshot whose transaction is still open; all tasks then see the same rows
@@ -138,6 +138,8 @@ def held_snapshot(database: Database) -> Iterator[str]:
     try:
         with holder.transaction() as connection:
             connection.execute(ISOLATION)
+            # It is idle while the rows are copied.
+            connection.execute("set local idle_in_transaction_session_timeout = 0")
             [(snapshot,)] = connection.execute("select pg_export_snapshot()").fetchall()
             yield snapshot
     finally:

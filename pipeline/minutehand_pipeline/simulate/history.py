@@ -34,7 +34,7 @@ def arrivals(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
     """Return one row for each finished job, with its attempts in order.
 
     `jobs` and `attempts` have the columns of the lake's tables. A job that finished several times, because it was
-    replayed, counts with its last end. Jobs without an attempt in the lake are left out.
+    retried by an operator, counts with its last end. Jobs without an attempt in the lake are left out.
     """
     return (
         jobs.transform(latest)
@@ -110,7 +110,7 @@ def recorded(arrived: DataFrame) -> DataFrame:
         F.avg(late).alias("late_mean"),
         percentiles.alias("percentiles"),
         F.max(late).alias("late_max"),
-        F.min("known").alias("since"),
+        F.min("due").alias("since"),
         F.max("due").alias("until"),
     )
 

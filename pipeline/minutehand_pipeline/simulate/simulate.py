@@ -16,15 +16,24 @@ from pyspark.sql import functions as F
 from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.lake.frames import read_lake
+from minutehand_pipeline.lake.readers import marked_reader
 from minutehand_pipeline.schemas import HOMES
+from minutehand_pipeline.simulate import measures
 from minutehand_pipeline.simulate.grid import policy_to_dict
 from minutehand_pipeline.simulate.history import arrivals, invocations, recorded
 from minutehand_pipeline.simulate.policy import Policy
 from minutehand_pipeline.simulate.result import PolicyResult, rank, recorded_result, simulated_result
 from minutehand_pipeline.simulate.synthetic import Synthetic, synthetic_arrivals
-from minutehand_pipeline.simulate.windows import DAY, Split, simulate_windows, sum_windows
+from minutehand_pipeline.simulate.windows import (
+    DAY,
+    Split,
+    simulate_idle_windows,
+    simulate_windows,
+    sum_windows,
+)
 
 MARK = "simulation.json"
+CONTENT = {MARK, "policies.parquet", "queues.parquet"}
 # Each slice copies the history once more.
 MAX_SLICES = 16
 FIRST_DAY = date(1970, 1, 1)
@@ -79,8 +88,14 @@ class SimulationResult:
 
 def simulate(spark: SparkSession, config: SimulationConfig, *, dry_run: bool = False) -> SimulationResult:
     """Simulate the policies. A dry run only reads the history. Raises LakeError."""
-    if config.lake is not None:
-        config.lake.check_exists()
+    if config.lake is None:
+        return _result(spark, config, dry_run)
+    config.lake.check_exists()
+    with marked_reader(config.lake):
+        return _result(spark, config, dry_run)
+
+
+def _result(spark: SparkSession, config: SimulationConfig, dry_run: bool) -> SimulationResult:
     arrived, requests, found = _arrivals(spark, config)
     arrived = arrived.persist()
     try:
@@ -124,7 +139,10 @@ def _split(spark: SparkSession, config: SimulationConfig, row: Mapping[str, Any]
 def _simulate(
     arrived: DataFrame, config: SimulationConfig, result: SimulationResult, split: Split
 ) -> SimulationResult:
-    measured = simulate_windows(arrived, config.policies, split, config.seed).persist()
+    measured = simulate_windows(arrived, config.policies, split, config.seed)
+    if idle := simulate_idle_windows(arrived, config.policies, split, config.seed):
+        measured = measured.union(arrived.sparkSession.createDataFrame(idle, measures.SCHEMA))
+    measured.persist()
     try:
         sums = {row["policy"]: row.asDict() for row in measured.transform(sum_windows).collect()}
         results = [simulated_result(sums[index], policy) for index, policy in enumerate(config.policies)]

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from minutehand_pipeline.arrow import arrow_schema
 from minutehand_pipeline.simulate import measures
 from minutehand_pipeline.simulate.arrivals import SCHEMA, read_arrivals
 from minutehand_pipeline.simulate.engine import Simulation
@@ -62,6 +63,31 @@ def simulate_windows(arrived: DataFrame, policies: Sequence[Policy], split: Spli
         .groupBy("window", "slice")
         .applyInArrow(simulate, measures.SCHEMA)
     )
+
+
+def simulate_idle_windows(
+    arrived: DataFrame, policies: Sequence[Policy], split: Split, seed: int
+) -> list[tuple[Any, ...]]:
+    """Return a row for each policy that sums the windows without arrivals: the dispatcher ticks in these, too.
+
+    All of them are whole, since the first and the last window have jobs, and count like the first one.
+    """
+    if split.length is None:
+        return []
+    arriving = arrived.select(F.explode(_windows(split)).alias("window")).distinct().collect()
+    busy = {row["window"] for row in arriving}
+    first, last = (int(moment // split.length) for moment in (split.since, split.until))
+    idle = last - first + 1 - len(busy)
+    if not idle:
+        return []
+    since, until = split.window(next(number for number in range(first, last) if number not in busy))
+    nothing = read_arrivals(arrow_schema(SCHEMA).empty_table(), since, until, with_names=False)
+    found = []
+    for index, policy in enumerate(policies):
+        [row] = measures.rows(index, Simulation(policy, nothing, seed).run(), since, until)
+        sums = {name: idle * row[name] for name in ("ticks", "tick_gb_seconds", "awake_seconds")}
+        found.append(tuple((row | sums).get(name) for name in measures.SCHEMA.names))
+    return found
 
 
 def window_simulator(

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,16 @@ from tests.pipeline.archive.stage import Stage
 
 JOBS = ("jobs_done",)
 LATE = "insert into minutehand.jobs (kind, deleted) values ('late', timestamptz '2026-03-31 12:00+00')"
+
+
+NAMED = """insert into minutehand.jobs (kind, key, payload, deleted)
+    values ('late', %s, %s, timestamptz '2026-03-31 12:00+00')"""
+
+
+def in_files(stage: Stage, text: str) -> bool:
+    """Whether a file of the lake has a text that is not compressed, such as a statistic."""
+    files = (path for path in Path(stage.lake.path).rglob("*") if path.is_file())
+    return any(text.encode() in path.read_bytes() for path in files)
 
 
 def files(stage: Stage) -> Counter[date]:
@@ -50,6 +61,21 @@ def test_small_files_of_a_day_become_one(three_files: Stage) -> None:
     assert first in [file.path for file in stage.lake.table(HOMES["jobs_done"]).files()]
     assert stage.archived() == before
     assert compact(config)[0].days == 0
+
+
+def test_value_that_is_erased_after_a_compaction_is_in_no_file(three_files: Stage) -> None:
+    stage, names = three_files, ("alice-4711", "bob-4712", "carol-4713")
+    for name in names:
+        stage.sql(NAMED, name, f'"{name}"')
+        stage.archive(homes=JOBS)
+    compact(CompactConfig(lake=stage.lake, files=3, location=stage.location))
+    assert in_files(stage, "alice-4711")
+
+    # The first erasure writes the rows of the others again.
+    for name in names[:2]:
+        erase(EraseConfig(lake=stage.lake, key=name, location=stage.location))
+
+    assert not any(in_files(stage, name) for name in names[:2])
 
 
 def test_files_that_fit_into_no_other_remain(three_files: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from minutehand_pipeline.errors import LoadError
+from minutehand_pipeline.errors import LakeError, LoadError
 from tests.pipeline.load.stage import Stage
 
 
@@ -87,6 +87,21 @@ def test_large_file_is_split_and_read_once(stage: Stage, monkeypatch: pytest.Mon
     assert (result.created, result.rejected) == (499, 1)
     assert [key for (key,) in stage.jobs("key")] == [f"k{n}" for n in range(500) if n != 250]
     assert json.loads((stage.home / "rejects").read_text())["line"] == 251
+
+
+def test_rejected_rows_that_were_not_uploaded_are_written_again(stage: Stage) -> None:
+    path = stage.file("jobs.ndjson", '{"kind": "k"}', "broken")
+
+    def fail() -> None:
+        raise LakeError("denied")
+
+    with pytest.raises(LakeError, match="denied"):
+        stage.load(path, rejects=stage.home / "lost", on_rejects=fail)
+    result = stage.load(path, rejects=stage.home / "rejects")
+
+    assert (result.created, result.rejected, result.fresh) == (1, 1, False)
+    assert json.loads((stage.home / "rejects").read_text())["line"] == 2
+    assert stage.staging() == []
 
 
 def test_replace_takes_last_and_ignore_takes_first_row(stage: Stage) -> None:

@@ -21,10 +21,12 @@ from minutehand_pipeline.schemas import HOMES
 from tests.pipeline.history import LAST, fill_history
 from tests.queue.logins import logins
 from tests.servers import Database as Address
+from tests.waiting import until
 
 pytestmark = pytest.mark.spark_floor
 
 Read = Callable[..., DataFrame]
+OLDER = "select clock_timestamp() > now() + interval '2.5 s'"
 
 
 @pytest.fixture
@@ -106,6 +108,18 @@ def test_rows_without_partition_are_read(
 
     assert read(day="2020-02-29").count() == 1
     assert read().count() == 3002
+
+
+def test_snapshot_is_held_for_longer_than_idle_transactions_may_last(
+    read: Read, direct_database: Address, filled: psycopg.Connection
+) -> None:
+    options = "options=-c%20idle_in_transaction_session_timeout%3D2s"
+    url = f"{direct_database.url}{'&' if '?' in direct_database.url else '?'}{options}"
+    with held_snapshot(Database(url)) as snapshot:
+        with filled.transaction():
+            until(lambda: filled.execute(OLDER).fetchone() == (True,))
+
+        assert read(snapshot=snapshot, partitions=2).count() == 3000
 
 
 def test_snapshot_hides_later_commits(

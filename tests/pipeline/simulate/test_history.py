@@ -8,18 +8,26 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.lake.frames import append
 from minutehand_pipeline.schemas import ATTEMPTS, HOMES, JOBS
+from minutehand_pipeline.simulate import measures
 from minutehand_pipeline.simulate.arrivals import BACK, CANCELLED, DONE, FAILED, FINAL, LAPSED
 from minutehand_pipeline.simulate.grid import expand_grid
 from minutehand_pipeline.simulate.history import arrivals, recorded
 from minutehand_pipeline.simulate.policy import Policy
 from minutehand_pipeline.simulate.simulate import SimulationConfig, simulate
 from minutehand_pipeline.simulate.synthetic import generate_hour, parse_synthetic, synthetic_arrivals
-from minutehand_pipeline.simulate.windows import Split, simulate_windows, sum_windows
+from minutehand_pipeline.simulate.windows import (
+    DAY,
+    Split,
+    simulate_idle_windows,
+    simulate_windows,
+    sum_windows,
+)
 
 CHANGE = datetime(2026, 3, 29, 0, 59, 50, tzinfo=UTC)  # ten seconds before Europe's clocks go forward
 
@@ -198,6 +206,24 @@ def test_windows_count_every_job_and_attempt_once(spark: SparkSession) -> None:
         assert split[name] == whole[name]
     assert split["invocations"] == pytest.approx(whole["invocations"])
     assert split["percentiles"] == pytest.approx(whole["percentiles"], rel=0.02)
+
+
+def test_windows_without_jobs_have_ticks(spark: SparkSession) -> None:
+    made = synthetic_arrivals(spark, parse_synthetic("rate=1,days=6"), 3)
+    first = made.transform(recorded).collect()[0]["since"] // DAY
+    made = made.where((F.col("due") < (first + 1) * DAY) | (F.col("due") >= (first + 5) * DAY))
+    row = made.transform(recorded).collect()[0]
+    policies = [Policy(capacity=10), Policy(capacity=10, mode="sleep")]
+
+    def sums(length: float | None) -> list[Any]:
+        split = Split(since=row["since"], until=row["until"] + 1, length=length)
+        measured = simulate_windows(made, policies, split, 0)
+        idle = simulate_idle_windows(made, policies, split, 0)
+        measured = measured.union(spark.createDataFrame(idle, measures.SCHEMA)) if idle else measured
+        return sorted(measured.transform(sum_windows).collect(), key=lambda each: each["policy"])
+
+    for whole, split in zip(sums(None), sums(DAY), strict=True):
+        assert (split["done"], split["ticks"]) == (whole["done"], whole["ticks"])
 
 
 @pytest.mark.parametrize(

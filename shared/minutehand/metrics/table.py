@@ -154,6 +154,6 @@ METRICS = {
         _enqueue("replaced", "enqueued jobs that replaced the upcoming job of their key"),
         _enqueue("merged", "enqueued jobs that were merged into the upcoming job of their key"),
         _enqueue("ignored", "enqueued jobs that were ignored because their key has an upcoming job"),
-        Metric("rejected", "counter", "api", "requests to enqueue jobs that were invalid"),
+        Metric("rejected", "counter", "api", "jobs that were rejected, and invalid requests to enqueue"),
     )
 }

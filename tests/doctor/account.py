@@ -156,8 +156,8 @@ def arn_of(name: str) -> str:
 def resources_of(account: Account, stack: str) -> dict[str, Any]:
     """Return the resources of a stack, as CloudFormation does: the part of it in moto needs more packages."""
     if stack not in account.nested:
-        error = {"Code": "ValidationError", "Message": f"Stack with id {stack} does not exist"}
-        raise ClientError({"Error": error}, "ListStackResources")
+        message = f"Stack with id {stack} does not exist"
+        raise ClientError({"Error": {"Code": "ValidationError", "Message": message}}, "ListStackResources")
     arn = f"arn:aws:cloudformation:eu-central-1:123456789012:stack/{account.nested[stack]}/1"
     resource = {"ResourceType": "AWS::CloudFormation::Stack", "PhysicalResourceId": arn}
     return {"StackResourceSummaries": [{"ResourceType": "AWS::IAM::Role"}, resource]}

@@ -116,6 +116,10 @@ def test_retry_after_as_a_date_is_honoured(server, attempt):
     assert retry.value.after == moment
 
 
+# After the year 9999 in UTC.
+FAR = "Fri, 31 Dec 9999 23:59:59 -0800"
+
+
 @pytest.mark.parametrize("value", ["99999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
 def test_retry_after_is_limited_to_a_day(server, attempt, value):
     with server(say("503 Busy", f"Retry-After: {value}")) as receiver, pytest.raises(RetryAfter) as retry:
@@ -124,7 +128,7 @@ def test_retry_after_is_limited_to_a_day(server, attempt, value):
     assert abs(retry.value.after - datetime.now(UTC) - timedelta(days=1)) < timedelta(seconds=10)
 
 
-@pytest.mark.parametrize("value", ["0", "-5", "soon", "", "1.5", "²", "Fri, 31 Dec 1999 23:59:59 GMT"])
+@pytest.mark.parametrize("value", ["0", "-5", "soon", "", "1.5", "²", "Fri, 31 Dec 1999 23:59:59 GMT", FAR])
 def test_invalid_retry_after_is_ignored(server, attempt, value):
     reply = say("503 Busy").replace(b"connection", f"retry-after: {value}\r\nconnection".encode("latin-1"))
 

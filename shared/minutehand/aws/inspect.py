@@ -15,7 +15,7 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 
-from minutehand.doctor.stack import Function, Layer, Reach, Schedule, Stack, bare
+from minutehand.doctor.stack import PARTS, Function, Layer, Reach, Schedule, Stack, bare
 from minutehand.errors import ConfigurationError, MinutehandError
 from minutehand.settings import read_worker_routes
 
@@ -25,7 +25,6 @@ QUICK = Config(connect_timeout=5, read_timeout=10, retries={"mode": "standard", 
 PATIENT = Config(connect_timeout=5, read_timeout=PATIENCE, retries={"total_max_attempts": 1})
 ABSENT = {"ResourceNotFoundException", "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"}
 FORBIDDEN = {"AccessDeniedException"}
-PARTS = ("dispatcher", "worker", "api")
 
 Response = TypeVar("Response")
 

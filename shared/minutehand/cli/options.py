@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -163,13 +163,16 @@ def debugging() -> bool:
     return ctx is not None and bool(ctx.meta.get(DEBUG))
 
 
+def handlers_database() -> AbstractContextManager[None]:
+    """Let handlers that enqueue without a connection, here or in child processes, use the command's database."""
+    url = given_url() or local_run_url()
+    return database_in_environment(url) if url else nullcontext()
+
+
 @contextmanager
-def set_for_handlers() -> Iterator[None]:
-    """Let handlers that enqueue without a connection use the database of this command."""
-    url, before = given_url() or local_run_url(), os.environ.get(DATABASE_URL.name)
-    if not url:
-        yield
-        return
+def database_in_environment(url: str) -> Iterator[None]:
+    """Set DATABASE_URL, which arguments and logs do not show."""
+    before = os.environ.get(DATABASE_URL.name)
     os.environ[DATABASE_URL.name] = url
     try:
         yield

@@ -9,16 +9,13 @@ import click
 
 from minutehand.cli.crew import Crew
 from minutehand.cli.metrics_endpoint import check_ports
-from minutehand.cli.options import debugging, given_url, local_run_url
+from minutehand.cli.options import debugging
 
 HIGHEST_PORT = 65535
 
 
 def run_crew(processes: int, form: str) -> int:
-    """Start workers with the options of this command; return the exit code.
-
-    The database URL is passed in the environment, not in arguments.
-    """
+    """Start workers with the options of this command, and its environment; return the exit code."""
     options = click.get_current_context().params
     port = options["metrics_port"]
     if port is not None and port + processes - 1 > HIGHEST_PORT:
@@ -30,9 +27,7 @@ def run_crew(processes: int, form: str) -> int:
         check_ports(options["metrics_host"], range(port, port + processes))
     common = [sys.executable, "-m", "minutehand", "work", "--follow-stdin", "-o", form, *_arguments(options)]
     common += ["--debug"] if debugging() else []
-    url = given_url() or local_run_url()
-    environment = {**os.environ, "DATABASE_URL": url} if url else os.environ
-    return Crew([[*common, *_port(port, number)] for number in range(processes)], environment).run()
+    return Crew([[*common, *_port(port, number)] for number in range(processes)], os.environ).run()
 
 
 def _port(first: int | None, number: int) -> list[str]:

@@ -44,7 +44,7 @@ class Database:
         self._preparing: Preparing | None = None
         self._borrowed = False
         self._second: Database | None = None
-        self.turn = RLock()
+        self.turn = RLock()  # of the thread that runs a statement or a transaction
         self._used = time()
 
     @classmethod

@@ -8,6 +8,9 @@ from minutehand.errors import ConfigurationError
 from minutehand.settings import Settings, read_settings
 from minutehand.settings.table import MODE
 
+# The functions whose names may differ from the template's.
+PARTS = ("dispatcher", "worker", "api")
+
 
 @dataclass(frozen=True)
 class Layer:

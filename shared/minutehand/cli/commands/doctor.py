@@ -14,7 +14,7 @@ from minutehand.cli.text import safe
 from minutehand.database import Database
 from minutehand.doctor import DATABASE_CHECKS, ExaminedDatabase, Finding, examine_database, examine_stack
 from minutehand.doctor.project import Project, examine_project, find_project
-from minutehand.doctor.stack import Stack
+from minutehand.doctor.stack import PARTS, Stack
 from minutehand.errors import ConfigurationError
 from minutehand.settings import database_url, names_database, read_settings
 from minutehand.settings.report import misspelled
@@ -23,7 +23,6 @@ from minutehand.settings.table import DATABASE_URL
 COLORS = {"ok": "green", "warning": "yellow", "problem": "red", "skipped": "bright_black"}
 # The width of the verdict and the check.
 INDENT = " " * 24
-PARTS = ("dispatcher", "worker", "api")
 
 
 @click.command()

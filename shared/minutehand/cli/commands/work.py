@@ -13,7 +13,7 @@ import click
 from minutehand.cli.exits import INTERRUPTED, OK
 from minutehand.cli.handler_source import find_handlers
 from minutehand.cli.metrics_endpoint import serving_metrics
-from minutehand.cli.options import connection_options, open_database, output_option, set_for_handlers
+from minutehand.cli.options import connection_options, handlers_database, open_database, output_option
 from minutehand.cli.output import print_message, put_json
 from minutehand.cli.stop import Stop
 from minutehand.cli.values import duration
@@ -121,7 +121,7 @@ def work(
     options["concurrency"] = options["concurrency"] or read_settings().concurrency
     if options["lease"] <= timedelta():
         raise click.BadParameter("must be above zero, got 0s", param_hint="--lease")
-    with set_for_handlers():
+    with handlers_database():
         handlers = find_handlers(sources)
         if processes > 1:
             return run_crew(processes, form)

@@ -1,6 +1,6 @@
--- Returns when the dispatcher last ticked, and in which mode, and the queues whose workers did not claim offers: those with a reduced budget, because
--- many offers lapsed in the last 15 minutes, and those with jobs whose latest offers lapsed, among a number of jobs. Needs the
--- privileges of minutehand_reader.
+-- Returns when the dispatcher last ticked and in which mode, and the queues whose workers did not claim offers: those with a
+-- reduced budget, because many offers lapsed in the last 15 minutes, and those with jobs whose latest offers lapsed, among a number
+-- of jobs. Needs the privileges of minutehand_reader.
 with reduced as (
     select queue, budget, lapsed from minutehand.budgets where lapsed > now() - interval '15 minutes' order by lapsed desc limit 20
 ), unclaimed as (

@@ -1,6 +1,6 @@
--- Returns when the dispatcher last ticked and in which mode, the budget of a queue whose offers lapsed, how many jobs are offered or running, up
--- to the capacity, and the one of them that has been running the longest. Needs the privileges of minutehand_operator or
--- minutehand_worker.
+-- Returns when the dispatcher last ticked and in which mode, the budget of a queue whose offers lapsed, how many jobs are offered or
+-- running, up to the capacity, and the one of them that has been running the longest. Needs the privileges of minutehand_operator
+-- or minutehand_worker.
 with dispatcher as (
     select nullif(ticked, '-infinity') as ticked, mode, capacity from minutehand.dispatcher
 ), busy as materialized (

@@ -1,6 +1,5 @@
 """`manage.py minutehand`: the command line in the database of a Django project."""
 
-import os
 from argparse import REMAINDER
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from minutehand.cli import main
+from minutehand.cli.options import database_in_environment
 from minutehand.database import default_database
 
 # Parameters of a Django connection that libpq has too.
@@ -63,15 +63,10 @@ def _url(connection: Any) -> str:
 
 @contextmanager
 def _environment(url: str) -> Iterator[None]:
-    """Set DATABASE_URL, which arguments and logs do not show, also for the processes that a command starts."""
-    before = os.environ.get("DATABASE_URL")
-    os.environ["DATABASE_URL"] = url
-    # It may be connected to another alias.
-    default_database().close()
-    try:
-        yield
-    finally:
+    with database_in_environment(url):
+        # The default database may be connected to another alias.
         default_database().close()
-        del os.environ["DATABASE_URL"]
-        if before is not None:
-            os.environ["DATABASE_URL"] = before
+        try:
+            yield
+        finally:
+            default_database().close()

@@ -64,7 +64,7 @@ FENCES = (
     Fence(
         "claim by ack",
         "sql/flow/claim.sql",
-        " and j.ack = o.ack and (j.claimed is null or j.offered > j.claimed)",
+        " and j.ack = o.ack\n   and j.offered is not null and (j.claimed is null or j.offered > j.claimed)",
         "",
         (OWNER,),
     ),

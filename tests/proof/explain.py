@@ -85,4 +85,16 @@ def explain_prepared(connection: Connection, name: str, parameters: dict[str, ob
     return Plan(row[0]["Plan"])
 
 
+def generic_plans(connection: Connection, name: str, parameters: dict[str, object], runs: int) -> int:
+    """Return how many of the runs of a prepared statement used the plan for all parameters."""
+    with connection.transaction(force_rollback=True):
+        connection.prepare_threshold = 1
+        for _ in range(runs):
+            connection.execute(statement(name), parameters)
+        connection.prepare_threshold = None
+        (count,) = connection.execute(GENERIC_PLANS, [statement(name).partition("\n")[0]]).fetchone()  # type: ignore[misc]
+    return int(count)
+
+
+GENERIC_PLANS = "select sum(generic_plans) from pg_prepared_statements where starts_with(statement, %s)"
 NEWEST = "select name from pg_prepared_statements order by prepare_time desc limit 1"

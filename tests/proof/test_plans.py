@@ -1,14 +1,13 @@
 """The cost of each statement on large tables, in pages."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from backlog import Stock, fill
-from explain import explain, explain_prepared
+from explain import explain, explain_prepared, generic_plans
 from pages import PAGES, WHOLE
-from proving import GRACE, LEASE
+from proving import GRACE, LEASE, old_snapshot
 
 import minutehand
 from minutehand.claim import ANY_TIME_AND_SLOT, claim
@@ -87,6 +86,13 @@ def test_plan_of_a_prepared_statement_is_as_good(full: tuple[Connection, Stock],
 
     assert plan.scanned - {"jobs_done_default"} == set()
     assert plan.buffers <= PAGES[name]
+
+
+@pytest.mark.parametrize("name", sorted(PREPARED))
+def test_prepared_statement_keeps_its_plan(full: tuple[Connection, Stock], name: str) -> None:
+    connection, stock = full
+
+    assert generic_plans(connection, name, stock.parameters(name), runs=10) > 0
 
 
 @pytest.mark.parametrize("name", sorted(WHOLE))
@@ -219,15 +225,6 @@ GROUPED = """insert into minutehand.jobs_live (kind, "group", visible)
 DEAD_ROWS = 100_000
 BOUNDED = {"count_due": 1600, "take": 120, "offer": 1600, "raise_floor": 60}
 DUE_LATER = "insert into minutehand.jobs_live (kind, visible) select 'echo', %s from generate_series(1, %s)"
-
-
-@contextmanager
-def old_snapshot(database: servers.Database) -> Iterator[None]:
-    """Keep vacuum from removing the rows that this block deletes."""
-    with connect(database.admin_url) as old, old.transaction():
-        old.execute("set transaction isolation level repeatable read")
-        old.execute("select 1")
-        yield
 
 
 def leave_dead_rows(connection: Connection, later: datetime) -> None:

@@ -185,7 +185,18 @@ def test_plan_for_an_empty_table_is_discarded(db: Database, monkeypatch: pytest.
     assert "Seq Scan on jobs_live" in plan_of_check(db)
 
     begin_period(db, monkeypatch)
+    for _ in range(3 * USES):
+        db.run("check_claim", id=uuid4(), ack=uuid4())
     assert "Seq Scan on jobs_live" not in plan_of_check(db)
+
+
+def test_new_period_prepares_again(db: Database, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the server would compare the plan with executions on a smaller table, and plan each time."""
+    enqueue_often(db)
+    begin_period(db, monkeypatch)
+
+    assert len(named(wire)) == 2
+    assert db.connection.execute(COUNT).fetchone() == (1,)
 
 
 def plan_of_check(db: Database) -> str:

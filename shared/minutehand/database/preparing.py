@@ -2,8 +2,10 @@
 
 A prepared statement belongs to a server session. A transaction pooler lets clients share sessions, and reveals itself:
 the process id that it announces is not that of the server process. Then nothing is prepared. A stored plan also ignores
-that a table has grown since, until the next ANALYZE: one made for an empty table reads all of it. So the process id is
-compared, and all stored plans of the session are discarded, every few seconds.
+that a table has grown since, until the next ANALYZE: one made for an empty table reads all of it. And when a table has
+grown, the server may plan a statement again for each execution, because it compares the cost of the stored plan with
+that of the first executions. So every few seconds, the process id is compared, and all stored plans and prepared
+statements of the session are discarded.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -101,7 +103,7 @@ class Preparing:
         return self._renewed
 
     async def renew(self, run: Callable[[LiteralString], Awaitable[object]]) -> bool:
-        """Once in a period, compare the process ids and discard the plans; return whether preparing is safe."""
+        """Once in a period, compare the process ids and prepare anew; return whether preparing is safe."""
         if self._renewed:
             return True
         announced = self._connection.pgconn.backend_pid
@@ -110,13 +112,13 @@ class Preparing:
             return False
         if self._prepared:
             await run(DISCARD_PLANS)
-        if self._failed:
+        if self._prepared or self._failed:
             with self.allowed():
                 # The driver notices only a text that it sees for the first time.
                 await run(DROP_ALL + token_hex(4))
             if self._direct is not None:
                 self._direct.forget()
-        self._renewed, self._failed = True, False
+        self._renewed, self._prepared, self._failed = True, False, False
         return True
 
     @property

@@ -2,13 +2,14 @@
 -- of a later offer, a lapsed one has its ack again, but no offer.
 -- A job that has expired since it was offered is not claimed: the next tick ends it.
 -- If any limit is set, or the job has a group, a lapsed offer is void: another job may have taken its place.
--- The array repeats the ids for the planner: if its statistics say that the table is empty, it would join by a full scan.
+-- The array repeats the ids for the planner: if its statistics say that the table is empty, it would join by a full scan. A subquery
+-- hides their number from it. Otherwise a prepared statement would be planned for each claim.
 -- minutehand.lapse() records the former attempt as lapsed if it has no outcome.
 update minutehand.jobs_live j
    set ack = gen_random_uuid(), prior = null, lapsed = coalesce(j.claimed, j.lapsed), claimed = clock_timestamp(),
        attempts = j.attempts + 1, visible = clock_timestamp() + least(%(lease)s, j.timeout) + %(grace)s
   from unnest(%(ids)s::uuid[], %(acks)s::uuid[]) as o (id, ack)
- where j.id = any (%(ids)s::uuid[]) and j.id = o.id and j.ack = o.ack
+ where j.id = any ((select %(ids)s::uuid[])::uuid[]) and j.id = o.id and j.ack = o.ack
    and j.offered is not null and (j.claimed is null or j.offered > j.claimed)
    and (j.expires is null or minutehand.expires_at(j.run_at, j.expires) > clock_timestamp() or j.attempts > 0)
    and (j.visible > clock_timestamp() or j.group is null and not exists (select from minutehand.controls where max_running is not null))

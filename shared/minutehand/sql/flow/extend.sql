@@ -3,6 +3,7 @@
 update minutehand.jobs_live j
    set visible = clock_timestamp() + e.lease
   from unnest(%(ids)s::uuid[], %(acks)s::uuid[], %(leases)s::interval[]) as e (id, ack, lease)
- where j.id = any (%(ids)s::uuid[]) and j.id = e.id and j.ack = e.ack
+ -- The subquery is explained in finish.sql.
+ where j.id = any ((select %(ids)s::uuid[])::uuid[]) and j.id = e.id and j.ack = e.ack
    and (j.visible > clock_timestamp() or j.group is null and not exists (select from minutehand.controls where max_running is not null))
 returning j.id, j.visible, j.cancelling

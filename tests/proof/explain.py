@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from psycopg import sql
 
-from minutehand.database import Connection
+from minutehand.database import Connection, connect
 from minutehand.database.statements import statement
+from tests import servers
 
 
 @dataclass(frozen=True)
@@ -98,3 +100,12 @@ def generic_plans(connection: Connection, name: str, parameters: dict[str, objec
 
 GENERIC_PLANS = "select sum(generic_plans) from pg_prepared_statements where starts_with(statement, %s)"
 NEWEST = "select name from pg_prepared_statements order by prepare_time desc limit 1"
+
+
+@contextmanager
+def old_snapshot(database: servers.Database) -> Iterator[None]:
+    """Keep vacuum from removing the rows that this block deletes."""
+    with connect(database.admin_url) as old, old.transaction():
+        old.execute("set transaction isolation level repeatable read")
+        old.execute("select 1")
+        yield

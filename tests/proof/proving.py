@@ -3,17 +3,14 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
 
 from minutehand import Database
-from minutehand.database import connect
 from minutehand.settings import Settings
-from tests import servers
 
 Sessions = Callable[[], Database]
 
@@ -131,12 +128,3 @@ def together(calls: list[Callable[[], Any]]) -> list[Any]:
     if errors:
         raise errors[0]
     return results
-
-
-@contextmanager
-def old_snapshot(database: servers.Database) -> Iterator[None]:
-    """Keep vacuum from removing the rows that this block deletes."""
-    with connect(database.admin_url) as old, old.transaction():
-        old.execute("set transaction isolation level repeatable read")
-        old.execute("select 1")
-        yield

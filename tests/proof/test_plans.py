@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from backlog import Stock, fill
-from explain import explain, explain_prepared, generic_plans
+from explain import explain, explain_prepared, generic_plans, old_snapshot
 from pages import PAGES, WHOLE
-from proving import GRACE, LEASE, old_snapshot
+from proving import GRACE, LEASE
 
 import minutehand
 from minutehand.claim import ANY_TIME_AND_SLOT, claim

@@ -103,7 +103,7 @@ class Preparing:
         return self._renewed
 
     async def renew(self, run: Callable[[LiteralString], Awaitable[object]]) -> bool:
-        """Once in a period, compare the process ids and prepare anew; return whether preparing is safe."""
+        """Once in a period, compare the process ids and prepare again; return whether preparing is safe."""
         if self._renewed:
             return True
         announced = self._connection.pgconn.backend_pid

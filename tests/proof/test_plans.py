@@ -41,8 +41,7 @@ INDEXES = {
 }
 # The others write to all indexes, and a larger index has one more level.
 READING = {"adjust_budgets", "count_due", "raise_floor"}
-# One of the indexes is enough.
-EITHER = {"reap", "expire"}
+EITHER = {"reap", "expire"}  # One of the indexes is enough.
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +90,12 @@ def test_plan_of_a_prepared_statement_is_as_good(full: tuple[Connection, Stock],
 @pytest.mark.parametrize("name", sorted(PREPARED))
 def test_prepared_statement_keeps_its_plan(full: tuple[Connection, Stock], name: str) -> None:
     connection, stock = full
+    # With one id, a plan that knows the number of ids looks cheaper.
+    few = {
+        key: value[:1] if isinstance(value, list) else value for key, value in stock.parameters(name).items()
+    }
 
-    assert generic_plans(connection, name, stock.parameters(name), runs=10) > 0
+    assert generic_plans(connection, name, few, runs=10) > 0
 
 
 @pytest.mark.parametrize("name", sorted(WHOLE))

@@ -56,7 +56,8 @@ LIMITS: dict[str, LiteralString] = {
 def fill(connection: Connection, *, due: int, tenants: int = 0, idle: int = 0, scheduled: int = 0) -> None:
     """Replace all jobs and lanes, and the statistics."""
     for table in ("jobs_live", "lanes", "lane_changes", "controls"):
-        connection.execute(f"delete from minutehand.{table}")  # type: ignore[arg-type]
+        # A deletion would leave half-empty pages in the indexes.
+        connection.execute(f"truncate minutehand.{table}")  # type: ignore[arg-type]
     connection.execute("alter table minutehand.jobs_live disable trigger user")
     connection.execute(DUE, {"count": due, "tenants": tenants})
     connection.execute(SCHEDULED, [scheduled])
@@ -64,8 +65,6 @@ def fill(connection: Connection, *, due: int, tenants: int = 0, idle: int = 0, s
     connection.execute(LANES, {"shared": tenants > 0})
     connection.execute(IDLE, [idle])
     for table in ("jobs_live", "lanes"):
-        # A table that was filled before has indexes of half-empty pages.
-        connection.execute(f"reindex table minutehand.{table}")  # type: ignore[arg-type]
         connection.execute(f"vacuum analyze minutehand.{table}")  # type: ignore[arg-type]
 
 

@@ -76,7 +76,7 @@ class Preparing:
         self._off = mode == "never" or (mode == "auto" and is_rds_proxy(connection.info.host))
         self._verifying = mode != "always"
         self._began, self._uses = -inf, dict[str, float]()
-        self._renewed = self._prepared = self._failed = False
+        self._renewed = self._prepared = False
         self._direct: Direct | None = None
 
     def is_due(self, name: str) -> bool:
@@ -112,13 +112,12 @@ class Preparing:
             return False
         if self._prepared:
             await run(DISCARD_PLANS)
-        if self._prepared or self._failed:
             with self.allowed():
                 # The driver notices only a text that it sees for the first time.
                 await run(DROP_ALL + token_hex(4))
             if self._direct is not None:
                 self._direct.forget()
-        self._renewed, self._prepared, self._failed = True, False, False
+        self._renewed, self._prepared = True, False
         return True
 
     @property
@@ -143,13 +142,10 @@ class Preparing:
             self._connection.prepare_threshold = None
 
     def fails(self, name: str, error: psycopg.Error) -> bool:
-        """Return whether the failure of a statement is due to preparing; then do not prepare it until the next period.
-
-        That begins without prepared statements, because the driver remembers those that the server has dropped.
-        """
+        """Return whether the failure of a statement is due to preparing; then prepare it in the next period only."""
         if not isinstance(error, STALE):
             return False
-        self._uses[name], self._failed = -inf, True
+        self._uses[name] = -inf
         return True
 
 

@@ -31,33 +31,35 @@ with slot as materialized (
      order by j.visible - l.priority * (select priority_step from minutehand.settings)
      limit (select count from slot)
 ), bounded as materialized (
-    select j.id, j.priority, j.visible, j.kind, j.timeout, coalesce(j.claimed, j.lapsed) is not null as alone
+    select j.id, j.priority, j.visible, j.kind, j.timeout, coalesce(j.claimed, j.lapsed) is not null as alone, true as locked
       from minutehand.choose((select count + case when count > 0 and %(only)s::jsonb ? 'kinds' then 20 else 0 end from slot)::integer,
                              coalesce(%(now)s, now()), only_queue => %(queue)s, in_turn => %(freed)s::timestamptz[] is not null,
                              counts => false) chosen
       join minutehand.jobs_live j on j.id = chosen
      where (select yes from controlled) or (select yes from shared)
 ), suitable as materialized (
-    select id, priority, visible, alone
+    select id, priority, visible, alone, locked
       from (select * from bounded
              union all
-            select n.* from minutehand.next_due(%(queue)s, (select count + 20 from slot where count > 0), coalesce(%(now)s, now())) n
+            select n.*, false from minutehand.next_due(%(queue)s, (select count + 20 from slot where count > 0), coalesce(%(now)s, now())) n
              where %(only)s::jsonb is not null and not (select yes from controlled) and not (select yes from shared)) due
      where %(only)s::jsonb is null or minutehand.suits(%(only)s::jsonb, kind, timeout, %(lease)s::interval)
      order by visible - priority * (select priority_step from minutehand.settings)
 ), held as materialized (
     select s.*
       from suitable s
-     cross join lateral (
-           select
+      -- `choose` has locked its rows, and they are not looked up again.
+      left join lateral (
+           select true as yes
              from minutehand.jobs_live j
-            where j.id = s.id and j.visible <= coalesce(%(now)s, now())
+            where not s.locked and j.id = s.id and j.visible <= coalesce(%(now)s, now())
             limit 1
-              for update skip locked) j
+              for update skip locked) free on true
+     where s.locked or free.yes
      limit (select count from slot)
 ), placed as materialized (
     select id, alone, first_value(alone) over places as first_alone, row_number() over places as place
-      from (select * from head union all select * from held) found
+      from (select * from head union all select id, priority, visible, alone from held) found
     window places as (order by visible - priority * (select priority_step from minutehand.settings), visible)
 )
 update minutehand.jobs_live j

@@ -151,6 +151,8 @@ def test_late_offer_of_a_paused_job_cannot_be_claimed(queue: Queue) -> None:
     pause(queue.database, queue="default")
 
     assert queue.claim(*late) == queue.claim(*again) == []
+    # Queries tell jobs that wait for a retry by it.
+    assert queue.sql("select ack from minutehand.jobs_live") == [{"ack": None}]
 
 
 def test_late_finish_of_a_lapsed_claim_is_accepted_after_a_pause(queue: Queue) -> None:

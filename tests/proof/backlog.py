@@ -28,6 +28,7 @@ from backlog_values import (
     JOB_OPTIONS,
     OF_A_QUEUE,
     OF_LIMITS,
+    TAKES,
     of_batches,
     of_the_console,
 )
@@ -239,8 +240,7 @@ class Stock:
             "note_wakeup": {"error": "AccessDeniedException"},
             "note_mode": {"mode": "sleep"},
             "note_watch": {"name": "watch-1", "at": datetime.now(UTC)},
-            "take": lease | {"queue": "default", "limit": 10, "now": None, "only": None, "freed": None},
-            "take_ahead": lease | {"queue": "default", "limit": 10},
+            **{name: lease | more for name, more in TAKES.items()},
             "end_tick": {"capacity": 70, "ttl": timedelta(minutes=2), "now": None, "offers": 0, "room": None},
             "record_times": {"kinds": ["echo"], "seconds": [0.5], "invocation": 60.0},
             "kind_times": {"kinds": ["echo"]},

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from minutehand.model.new_job import OPTIONS
+from minutehand.model.reached import BEGINNING
 
 ATTEMPT = {
     "outcome": "done",
@@ -15,6 +16,10 @@ ATTEMPT = {
     "request": None,
     "memory_mb": 512,
     "version": "7",
+}
+TAKES: dict[str, dict[str, Any]] = {
+    "take": {"queue": "default", "limit": 10, "now": None, "only": None, "freed": None},
+    "take_ahead": {"queue": "default", "limit": 10, **BEGINNING},
 }
 FINISHES = ("finish", "finish_done", "finish_in_batch")
 ATTEMPTS_OF_A_WORKER = {
@@ -60,7 +65,7 @@ AT_A_TIME = """
     delete_batches forget_times prune_groups prune_rates prune_unclaimed raise_floor remove_lanes start_sweep start_tick
     sweep
 """
-OF_A_QUEUE = "why_dispatcher why_earliest why_pace why_served"
+OF_A_QUEUE = "first_due why_dispatcher why_earliest why_pace why_served"
 FILTERS = (
     "queue kind key group priority headers version tenant since until finished_since finished_until finished states"
     " result_dropped"

@@ -155,6 +155,7 @@ PAGES = {
     "start_sweep": 10,
     "take": 400,
     "take_ahead": 400,
+    "first_due": 40,
     "end_tick": 20,
     "record_times": 20,
     "record_usage": 10,

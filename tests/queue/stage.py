@@ -13,10 +13,11 @@ from psycopg.rows import dict_row
 
 from minutehand import Database, Job, enqueue
 from minutehand.attempts.in_turn import run_jobs
-from minutehand.claim import claim, take
+from minutehand.claim import ANY_TIME_AND_SLOT, claim, take
 from minutehand.handlers import HandlerTable
 from minutehand.model.offer import Offer
 from minutehand.model.outcome import Finish
+from minutehand.model.reached import BEGINNING
 from minutehand.model.row import Row
 from minutehand.offer import Offered, offer
 from minutehand.queries.jobs import get
@@ -27,6 +28,8 @@ LEASE = timedelta(minutes=1)
 GRACE = timedelta(seconds=2)
 LONG = timedelta(minutes=10)
 DEADLINE = timedelta(seconds=20)
+# Of the statements that take jobs.
+WITHOUT_LIMITS: dict[str, Any] = {"take": ANY_TIME_AND_SLOT, "take_ahead": BEGINNING}
 
 
 class Queue:

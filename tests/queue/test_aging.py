@@ -4,9 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from minutehand.claim import ANY_TIME_AND_SLOT
 from minutehand.operations.controls import limit
-from tests.queue.stage import GRACE, LEASE, Queue
+from tests.queue.stage import GRACE, LEASE, WITHOUT_LIMITS, Queue
 
 AGE = """
 update minutehand.jobs_live set visible = visible - %(hours)s * interval '1 hour', run_at = run_at where kind = 'old'
@@ -72,7 +71,7 @@ def assert_lapsed_job_is_taken_first(queue: Queue, statement: str) -> None:
     queue.enqueue("new", priority=9)
 
     taken = queue.database.run(
-        statement, queue="default", limit=3, lease=LEASE, grace=GRACE, **ANY_TIME_AND_SLOT
+        statement, queue="default", limit=3, lease=LEASE, grace=GRACE, **WITHOUT_LIMITS[statement]
     )
     assert [each["kind"] for each in taken] == ["old"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from minutehand.errors import InvalidJobError
 from minutehand.model.queues import Queues
-from minutehand.model.turns import SEARCH_SECONDS, Turns
+from minutehand.model.turns import LONGEST_SEARCH_SECONDS, SEARCH_SECONDS, SHARE, Turns
 
 MINUTE = timedelta(minutes=1)
 
@@ -131,6 +131,20 @@ def test_due_queues_are_remembered_for_a_short_time() -> None:
     remembered.append([*turns.remembered()])
 
     assert remembered == [[], ["a", "b"], ["b"], []]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "lasts"), [(0.2, 0.2 * SHARE), (100.0, LONGEST_SEARCH_SECONDS)], ids=["slow", "very slow"]
+)
+def test_result_of_a_slow_search_is_remembered_longer(seconds: float, lasts: float) -> None:
+    now = [0.0]
+    turns = Turns(Queues(), lambda: now[0])
+    turns.remember({"a": MINUTE}, seconds)
+    remembered = []
+    for now[0] in (lasts - 0.001, lasts):
+        remembered.append([*turns.remembered()])
+
+    assert remembered == [["a"], []]
 
 
 def test_strict_order_remembers_no_due_queues() -> None:

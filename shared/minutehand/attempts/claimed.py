@@ -14,8 +14,8 @@ from minutehand.model.retry import Retry
 from minutehand.model.worker import UNNAMED, Worker
 
 # Columns of a claimed row that are not attributes of the claim: `ack` and `visible` are those of the lease, `case` is a
-# function call, and `group_order` decides on the order of the jobs.
-_OTHERS = ("ack", "visible", "case", "group_order")
+# function call, `group_order` decides on the order of the jobs, and `reached` is that of the take.
+_OTHERS = ("ack", "visible", "case", "group_order", "reached")
 
 
 @dataclass(eq=False, kw_only=True)

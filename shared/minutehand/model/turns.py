@@ -7,8 +7,10 @@ from time import monotonic
 
 from minutehand.model.queues import Queues
 
-# A worker with short jobs searches for queues with due jobs this often. For so long a new job of another queue waits.
-SEARCH_SECONDS = 0.1
+# A worker with short jobs searches for queues with due jobs this often. For so long a new job of another queue waits. A
+# search that takes long is repeated after twenty times its time, so that it takes a twentieth of the worker's time.
+SEARCH_SECONDS, LONGEST_SEARCH_SECONDS = 0.1, 10.0
+SHARE = 20
 
 
 class Turns:
@@ -26,7 +28,7 @@ class Turns:
         self._ends: dict[str, float] = {}
         # The result of the last search for due jobs, and its monotonic second.
         self._late: dict[str, timedelta] = {}
-        self._searched = -inf
+        self._searched, self._lasts = -inf, SEARCH_SECONDS
 
     def order(self, late: Mapping[str, timedelta]) -> list[str]:
         """Return the queues in the order of their turns; `late` is how long each queue's oldest job has been due."""
@@ -41,13 +43,14 @@ class Turns:
         """Return the queue whose turn it is, or None if this needs a search for due jobs."""
         return self.queues.only or next(iter(self.order(self.remembered())), None)
 
-    def remember(self, late: Mapping[str, timedelta]) -> None:
-        """Remember which queues have due jobs."""
+    def remember(self, late: Mapping[str, timedelta], seconds: float = 0.0) -> None:
+        """Remember which queues have due jobs, after a search that took some seconds."""
         self._late, self._searched = dict(late), self._clock()
+        self._lasts = min(max(SEARCH_SECONDS, SHARE * seconds), LONGEST_SEARCH_SECONDS)
 
     def remembered(self) -> Mapping[str, timedelta]:
         """Return the queues that had due jobs at the last search, if it is recent; none for a strict order."""
-        recent = self._clock() - self._searched < SEARCH_SECONDS and not self.queues.strict
+        recent = self._clock() - self._searched < self._lasts and not self.queues.strict
         return self._late if recent else {}
 
     def forget(self, queue: str) -> None:

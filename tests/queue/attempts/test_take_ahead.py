@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from minutehand.claim import ANY_TIME_AND_SLOT
 from minutehand.database.preparing import USES
 from minutehand.handlers import HandlerTable
 from minutehand.operations.controls import limit, pause
 from minutehand.work import work
-from tests.queue.stage import GRACE, LEASE, LONG, Queue
+from tests.queue.stage import GRACE, LEASE, LONG, WITHOUT_LIMITS, Queue
 
 
 class Undone(Exception):
@@ -24,7 +23,7 @@ def first_taken(queue: Queue, name: str) -> list[Any]:
     rows: list[Any] = []
     with suppress(Undone), queue.database.transaction():
         rows = queue.database.run(
-            name, queue="default", limit=3, lease=LEASE, grace=GRACE, **ANY_TIME_AND_SLOT
+            name, queue="default", limit=3, lease=LEASE, grace=GRACE, **WITHOUT_LIMITS[name]
         )
         raise Undone
     return sorted((row["priority"], row["id"], row["attempts"]) for row in rows)

@@ -25,8 +25,9 @@ WORKER = """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """
     check_claim count_finished count_jobs count_upcoming due_schedules encrypted_payloads ending_recurring
-    find_batches near_batches fire_now first_visible get get_batches get_by_key get_schedule get_states get_unfinished
-    histogram list_controls list_holds list_batches list_enqueued list_firings list_jobs list_installed list_newer_jobs
+    find_batches near_batches fire_now first_due first_visible get get_batches get_by_key get_schedule get_states
+    get_unfinished histogram list_controls list_holds list_batches list_enqueued list_firings list_jobs list_installed
+    list_newer_jobs
     list_schedules outdated_payloads outdated_schedules pause_schedule delete_schedule replace_schedule_payload
     replay save_schedule stats today withdraw_ahead get_pause_of_everything
     finished_work dispatcher_usage why_controls why_earliest why_failing why_group why_line why_pace why_served
@@ -53,7 +54,7 @@ READER = """
     count_upcoming depths dispatcher_usage due_schedules durations encrypted_payloads ending_recurring examine_disk
     examine_process examine_queue examine_roles examine_server examine_snapshots failed_of_batch
     failing_kinds failures failures_by_cause find_batches find_finished find_ids find_served finished_work
-    first_visible get get_batches get_by_key get_keep_until_archived get_listed get_pause_of_everything
+    first_due first_visible get get_batches get_by_key get_keep_until_archived get_listed get_pause_of_everything
     get_schedule get_states get_unfinished has_checks has_other_writers health histogram history
     history_bound history_scope late_jobs leave_tenant list_attempts list_audit list_batches
     list_controls list_defaults list_enqueued list_events list_firings list_holds list_installed

@@ -1,0 +1,164 @@
+"""A worker that is late takes its next jobs after the last ones, and does not read what it took before."""
+
+from datetime import timedelta
+from threading import Event as Flag
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from minutehand.handlers import HandlerTable
+from minutehand.model.reached import BEGINNING, Reached
+from minutehand.work import work
+from tests.queue.stage import GRACE, LEASE, Queue
+
+
+def late(queue: Queue, *minutes: float, **options: Any) -> list[UUID]:
+    """Enqueue jobs that have been due for these minutes."""
+    ids = [queue.enqueue(**options) for _ in minutes]
+    for job_id, each in zip(ids, minutes, strict=True):
+        queue.pass_time(job_id, timedelta(minutes=each))
+    return ids
+
+
+def take(queue: Queue, limit: int = 2, after: Any = BEGINNING) -> list[dict[str, Any]]:
+    rows = queue.database.run("take_ahead", queue="default", limit=limit, lease=LEASE, grace=GRACE, **after)
+    return sorted(rows, key=lambda row: (row["run_at"], row["id"]))
+
+
+def place(rows: list[dict[str, Any]]) -> Any:
+    """Return the place that a take reached."""
+    reached = Reached()
+    reached.note("default", BEGINNING, rows, seconds=0.0)
+    return reached.after("default")
+
+
+def ids(rows: list[dict[str, Any]]) -> set[UUID]:
+    return {row["id"] for row in rows}
+
+
+@pytest.mark.fault("take_ahead", r"%\(after_visible\)s::timestamptz else", "l.floor else")
+def test_next_take_begins_after_the_last_job(direct_queue: Queue) -> None:
+    _, second, third = late(direct_queue, 5, 4, 3)
+    after = place(take(direct_queue))
+    (before,) = late(direct_queue, 6)
+
+    assert after["after_id"] == second
+    assert ids(take(direct_queue, 1, after)) == {third}
+    assert ids(take(direct_queue)) == {before}
+
+
+@pytest.mark.fault("take_ahead", r"order by visible desc, id desc", "order by visible desc, id")
+@pytest.mark.fault("take_ahead", r"then %\(after_id\)s::uuid", "then '00000000-0000-0000-0000-000000000000'")
+def test_jobs_of_the_same_time_are_taken_in_the_order_of_their_ids(direct_queue: Queue) -> None:
+    made = sorted(late(direct_queue, *[5] * 4))
+    direct_queue.sql("update minutehand.jobs_live set visible = now() - interval '5 minutes'")
+    after = place(take(direct_queue))
+    direct_queue.sql(
+        "update minutehand.jobs_live set id = %(low)s, visible = %(at)s where id = %(id)s",
+        low=UUID(int=1),
+        id=direct_queue.enqueue(),
+        at=after["after_visible"],
+    )
+
+    assert after["after_id"] == made[1]
+    assert ids(take(direct_queue, 3, after)) == set(made[2:])
+
+
+@pytest.mark.fault("take_ahead", r"visible < now\(\) - interval '1 second' and", "")
+def test_take_of_jobs_that_are_not_late_reaches_no_place(direct_queue: Queue) -> None:
+    for _ in range(2):
+        direct_queue.enqueue()
+
+    assert place(take(direct_queue)) is BEGINNING
+
+
+@pytest.mark.fault("take_ahead", r"\(select count\(\*\) from lane\) = 1 and", "")
+def test_take_from_two_priorities_reaches_no_place(direct_queue: Queue) -> None:
+    late(direct_queue, 5, 4)
+    late(direct_queue, 5, priority=9)
+
+    assert place(take(direct_queue)) is BEGINNING
+
+
+@pytest.mark.fault("take_ahead", r"and not exists \(select from head where alone\)", "")
+def test_take_of_a_lapsed_job_reaches_no_place(direct_queue: Queue) -> None:
+    """It is left, because it runs alone."""
+    lapsed = direct_queue.claimed()
+    direct_queue.pass_time(lapsed.id, timedelta(minutes=4))
+    first, last = late(direct_queue, 5, 3)
+    taken = take(direct_queue, 3)
+
+    assert ids(taken) == {first, last}
+    assert place(taken) is BEGINNING
+
+
+@pytest.mark.fault("take_ahead", r"l\.priority = %\(after_priority\)s", "true")
+def test_place_does_not_hide_jobs_of_another_priority(direct_queue: Queue) -> None:
+    late(direct_queue, 5, 4)
+    after = place(take(direct_queue))
+    (other,) = late(direct_queue, 6, priority=9)
+
+    assert ids(take(direct_queue, 2, after)) == {other}
+
+
+@pytest.mark.parametrize("chunk", [1, 2])
+def test_worker_finds_jobs_before_the_place_that_it_reached(direct_queue: Queue, chunk: int) -> None:
+    """Jobs that a handler lets become due earlier than those that the worker has reached."""
+    handled: list[object] = []
+    late(direct_queue, *range(40, 0, -1), payload="late")
+
+    def handle(payload: object) -> None:
+        handled.append(payload)
+        if len(handled) == 20:
+            late(direct_queue, 60, 60, 60, payload="earlier")
+
+    work(direct_queue.database, HandlerTable({"echo": handle}), Flag(), chunk=chunk, drain=True)
+
+    assert handled.count("late") == 40
+    assert handled.count("earlier") == 3
+
+
+def first_due(queue: Queue) -> list[UUID]:
+    return [row["id"] for row in queue.database.run("first_due", queue="default")]
+
+
+@pytest.mark.fault("first_due", r" - interval '1 second'", "")
+def test_first_due_job_is_a_late_one_that_may_start(direct_queue: Queue) -> None:
+    direct_queue.enqueue()
+    of_nobody = first_due(direct_queue)
+    (expired,) = late(direct_queue, 9, expires=timedelta(minutes=1))
+    direct_queue.sql(
+        "update minutehand.jobs_live set run_at = run_at - interval '1 hour' where id = %(id)s", id=expired
+    )
+    first, _ = late(direct_queue, 4, 3)
+
+    assert (of_nobody, first_due(direct_queue)) == ([], [first])
+
+
+@pytest.mark.fault("first_due", r"where \(select count.*= 1", "limit 1")
+def test_first_due_job_of_two_priorities_is_unknown(direct_queue: Queue) -> None:
+    late(direct_queue, 5)
+    late(direct_queue, 5, priority=9)
+
+    assert first_due(direct_queue) == []
+
+
+REFUSE = """
+    create function refuse() returns trigger language plpgsql as $$
+        begin raise serialization_failure using message = 'tuple to be locked was already moved'; end $$;
+    create trigger refuse before update on minutehand.jobs_live for each statement
+        when (current_query() ~ 'slot as materialized') execute function refuse()"""
+
+
+def test_worker_goes_on_if_others_finish_the_jobs_of_a_slow_take(direct_queue: Queue) -> None:
+    handled: list[object] = []
+    late(direct_queue, 5, 4, 3)
+    direct_queue.sql(REFUSE)
+    try:
+        table = HandlerTable({"echo": handled.append})
+        work(direct_queue.database, table, Flag(), chunk=2, drain=True)
+    finally:
+        direct_queue.sql("drop function refuse() cascade")
+
+    assert len(handled) == 3

@@ -13,9 +13,9 @@ from minutehand.lease import Lease
 from minutehand.model.retry import Retry
 from minutehand.model.worker import UNNAMED, Worker
 
-# Columns of a claimed row that are not attributes of the claim: `ack` and `visible` are those of the lease, `case` is a
-# function call, `group_order` decides on the order of the jobs, and `reached` is that of the take.
-_OTHERS = ("ack", "visible", "case", "group_order", "reached")
+# Columns of a claimed row that are not attributes of the claim: `ack` is that of the lease, `case` is a function call,
+# `group_order` decides on the order of the jobs, and `reached` is that of the take.
+_OTHERS = ("ack", "case", "group_order", "reached")
 
 
 @dataclass(eq=False, kw_only=True)

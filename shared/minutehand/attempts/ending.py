@@ -96,6 +96,9 @@ def _statement_for(writes: Sequence[Write]) -> str:
 def _ended(write: Write, row: Record | None) -> Finish:
     if row is None:
         return Finish("lost", error=write.error)
+    if write.ending == "done" and (write.error, write.result, write.next) == (None, None, None):
+        # Most jobs. To set all fields takes twice as long.
+        return Finish("done", at=row["deleted"], awaited=row["awaited"], batch=write.claim.batch)
     return Finish(
         write.ending,
         error=write.error,

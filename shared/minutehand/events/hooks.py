@@ -65,6 +65,8 @@ def off(function: Hook) -> None:
     for name, functions in list(_hooks.items()):
         # Compared with !=, since each access to a bound method creates a new object.
         _hooks[name] = [each for each in functions if each != function]
+        if not _hooks[name]:
+            del _hooks[name]
     _warned.discard(function)
 
 
@@ -107,7 +109,7 @@ def has_hooks() -> bool:
 
 def are_registered() -> bool:
     """Return whether any hook is registered in this process."""
-    return any(_hooks.values())
+    return bool(_hooks)
 
 
 def load() -> None:

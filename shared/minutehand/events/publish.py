@@ -65,6 +65,7 @@ class EventBuffer:
         """Buffer events for a worker whose last monotonic second is `end`."""
         self._database, self._hook, self._end = database, hook, end
         self._to = _deliveries()
+        self._always_listens = hook is not ignore or bool(self._to)
         hooks.load()
         self._waiting: deque[Event] = deque()
         self._sent = monotonic()
@@ -74,7 +75,7 @@ class EventBuffer:
     @property
     def has_listeners(self) -> bool:
         """Whether anything gets the events; a handler's module may register hooks at any time."""
-        return self._hook is not ignore or bool(self._to) or hooks.are_registered()
+        return self._always_listens or hooks.are_registered()
 
     def __call__(self, event: Event) -> None:
         """Take an event. After the end of an attempt, send events that have waited for a second."""

@@ -10,7 +10,7 @@ from rich.table import Table
 from bench.machine import commit
 from bench.measure import Measured
 from bench.others import DAYS, REPORT, archives, commands, others, ticks
-from bench.queues.cases import GRID, HOT_PATHS, ONE_BATCH
+from bench.queues.cases import BACKLOGS, GRID, HOT_PATHS, ONE_BATCH
 from bench.queues.plan import SCREEN, Plan, options, seeded
 from bench.queues.publish import publish, publish_archives, publish_commands, publish_record, publish_ticks
 from bench.queues.report import table
@@ -20,7 +20,7 @@ from bench.recorded import recorded
 from bench.server import server
 
 QUEUES = {
-    **{case.name: (case.name,) for case in (*HOT_PATHS, ONE_BATCH)},
+    **{case.name: (case.name,) for case in (*HOT_PATHS, ONE_BATCH, *BACKLOGS)},
     "grid": tuple(case.name for case in GRID),
 }
 OTHERS = (*others(1), *recorded(1))

@@ -6,6 +6,7 @@ from rich.console import Console
 from bench.machine import commit
 from bench.peers.environment import InstallError, install
 from bench.peers.systems import PEERS, PGMQ, pgmq_sql
+from bench.queues.cases import BACKLOGS
 from bench.queues.plan import SCREEN, Names, Plan, options, seeded
 from bench.queues.publish import publish
 from bench.queues.report import table
@@ -17,7 +18,7 @@ SYSTEMS = {system.name: system for system in (*LIMITS, *PEERS)}
 
 
 @click.command()
-@options(("one", "batch", "bulk"))
+@options(("one", "batch", "bulk", *(case.name for case in BACKLOGS)))
 @click.option("--systems", type=Names(tuple(SYSTEMS)), default=",".join(SYSTEMS), show_default=True)
 @click.option("--save", is_flag=True, help="Publish the results in bench/results.json.")
 def main(

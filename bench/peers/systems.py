@@ -4,9 +4,11 @@ import os
 from pathlib import Path
 
 from bench.peers.environment import MODULES, NODE, PYTHON
+from bench.queues.cases import BACKLOGS
 from bench.queues.systems import System
 
 DRAINED_AND_BULK = ("one", "batch", "bulk")
+WITH_BACKLOGS = (*DRAINED_AND_BULK, *(case.name for case in BACKLOGS))
 NODE_LAYOUT = "4 loops in a process"
 
 
@@ -15,22 +17,22 @@ def python(name: str, title: str, cases: tuple[str, ...], counts: str) -> System
     return System(name, title, cases, (PYTHON, "-m", f"bench.peers.clients.{name}"), counts)
 
 
-def node(name: str, title: str, counts: str) -> System:
+def node(name: str, title: str, counts: str, cases: tuple[str, ...] = WITH_BACKLOGS) -> System:
     """Return a system with a client in JavaScript."""
     client = MODULES / f"{name.replace('-', '_')}.mjs"
-    return System(name, title, DRAINED_AND_BULK, (NODE, client), counts, NODE_LAYOUT)
+    return System(name, title, cases, (NODE, client), counts, NODE_LAYOUT)
 
 
 PGMQ = python(
     "pgmq",
     "pgmq",
-    DRAINED_AND_BULK,
+    WITH_BACKLOGS,
     "select (select count(*) from pgmq.q_q), (select count(*) from pgmq.a_q)",
 )
 PGQUEUER = python(
     "pgqueuer",
     "PgQueuer",
-    DRAINED_AND_BULK,
+    WITH_BACKLOGS,
     "select (select count(*) from pgqueuer), (select count(*) from pgqueuer_log where status = 'successful')",
 )
 PROCRASTINATE = python(
@@ -53,6 +55,8 @@ DOCMQ = node(
     "docmq",
     "DocMQ",
     "select count(*) filter (where deleted is null), count(deleted) filter (where not dead) from docmq.bench",
+    # It acknowledges a batch one job at a time, so a backlog would take minutes.
+    DRAINED_AND_BULK,
 )
 PEERS = (PGMQ, PGQUEUER, PROCRASTINATE, PG_BOSS, GRAPHILE, DOCMQ)
 

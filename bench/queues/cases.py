@@ -9,7 +9,8 @@ from bench.queues.clients.program import Load
 class Case:
     """One timed verb. `factor` multiplies the number of jobs, so that fast cases last long enough to be measured.
 
-    `workers` replaces the number of workers of the command line.
+    `workers` replaces the number of workers of the command line. With `snapshot`, a transaction that began before the
+    time starts stays open, so that no vacuum removes rows.
     """
 
     name: str
@@ -18,6 +19,7 @@ class Case:
     batch: int = 1
     factor: float = 1
     workers: int | None = None
+    snapshot: bool = False
 
     def load(self, jobs: int, workers: int) -> Load:
         """Return the load for a number of jobs."""
@@ -33,6 +35,10 @@ SINGLE = Case("single", "enqueue one at a time", "single")
 HOT_PATHS = (ONE, BATCH, BULK, SINGLE)
 # By workers in chunks, with and without a batch that all jobs belong to.
 ONE_BATCH = Case("one-batch", "jobs of one batch", "drain", batch=100, factor=2)
+# A large bulk whose jobs have become due together, and the same while an old snapshot keeps vacuum from removing rows.
+BACKLOG = Case("backlog", "backlog", "drain", batch=100, factor=20)
+HELD = Case("held", "backlog under an old snapshot", "drain", batch=100, factor=20, snapshot=True)
+BACKLOGS = (BACKLOG, HELD)
 
 CHUNKS = (1, 10, 100)
 WORKERS = (1, 2, 4)
@@ -45,4 +51,4 @@ def chunked(chunk: int, workers: int) -> Case:
 
 
 GRID = tuple(chunked(chunk, workers) for chunk in CHUNKS for workers in WORKERS)
-CASES = {case.name: case for case in (*HOT_PATHS, ONE_BATCH, *GRID)}
+CASES = {case.name: case for case in (*HOT_PATHS, ONE_BATCH, *BACKLOGS, *GRID)}

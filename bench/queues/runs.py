@@ -4,7 +4,8 @@ import json
 import os
 import signal
 import subprocess
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 
@@ -42,7 +43,8 @@ def run(system: System, case: Case, server: str, jobs: int, workers: int) -> Run
         _execute(system, "bulk", url, load)
     _settle(url)
     before = usage(url)
-    timed = _execute(system, case.verb, url, load)
+    with _old_snapshot(url) if case.snapshot else nullcontext():
+        timed = _execute(system, case.verb, url, load)
     used = usage(url).since(before)
     _check(system, case, url, load.jobs, timed)
     return Run(
@@ -91,6 +93,15 @@ def _settle(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("vacuum analyze")
         connection.execute("checkpoint")
+
+
+@contextmanager
+def _old_snapshot(url: str) -> Iterator[None]:
+    """Keep a transaction open that sees the rows as they are now."""
+    with psycopg.connect(url) as connection, connection.transaction(force_rollback=True):
+        connection.execute("set transaction isolation level repeatable read")
+        connection.execute("select 1")
+        yield
 
 
 def _check(system: System, case: Case, url: str, jobs: int, timed: Timed) -> None:

@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.queues.cases import BULK, GRID, HOT_PATHS, ONE_BATCH, SINGLE
+from bench.queues.cases import BACKLOGS, BULK, GRID, HOT_PATHS, ONE_BATCH, SINGLE
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = "bench.queues.clients"
@@ -40,7 +40,7 @@ select count(*) filter (where deleted is null or batch is null),
        count(*) filter (where deleted is not null and not failed)
   from minutehand.jobs"""
 COUNT_BARE = "select count(*) filter (where deleted is null), count(deleted) from bare"
-HOT = tuple(case.name for case in HOT_PATHS)
+HOT = tuple(case.name for case in (*HOT_PATHS, *BACKLOGS))
 MINUTEHAND = ours(OURS, "minutehand", (*HOT, ONE_BATCH.name, *(case.name for case in GRID)), COUNT_JOBS)
 IN_BATCH = ours("in_batch", "minutehand, in one batch", (ONE_BATCH.name,), COUNT_IN_BATCH)
 BARE = ours("bare", "bare psycopg", HOT, COUNT_BARE)

@@ -5,7 +5,7 @@ from statistics import median
 
 from bench.page.targets import ONE_LIMIT_MOST, TARGETS, TICK_OFFER_MOST
 from bench.page.titles import TITLES
-from bench.queues.cases import CASES, CHUNKS, WORKERS, chunked
+from bench.queues.cases import BACKLOGS, CASES, CHUNKS, WORKERS, chunked
 from bench.queues.systems import OURS
 from bench.results import Measurement, Results
 from bench.statistics import ratio, spread
@@ -35,6 +35,22 @@ def case_table(results: Results, name: str) -> str:
         for system in order
     )
     return markdown(("", "jobs/s", "spread", "of bare psycopg", "minutehand / this"), rows)
+
+
+def backlog_table(results: Results) -> str:
+    """Return the rates of a backlog without and with an old snapshot, the fastest with it first."""
+    without, held = (results.cases[case.name].rates for case in BACKLOGS)
+    rows = (
+        (
+            _emphasized(system),
+            f"{median(without[system]):,.0f}",
+            f"{median(held[system]):,.0f}",
+            f"{ratio(held[system], without[system]):.2f}",
+            "" if system == OURS else f"{ratio(held[OURS], held[system]):.2f}",
+        )
+        for system in sorted(held, key=lambda system: -median(held[system]))
+    )
+    return markdown(("", "jobs/s without", "jobs/s with", "with / without", "minutehand / this, with"), rows)
 
 
 def cost_table(results: Results, name: str) -> str:

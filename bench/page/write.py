@@ -11,6 +11,7 @@ from bench.page.dispatching import batch_runs, further_runs, offer_runs, wait_ru
 from bench.page.snapshots import snapshot_runs
 from bench.page.tables import (
     archive_table,
+    backlog_table,
     case_table,
     cost_table,
     grid_table,
@@ -42,6 +43,7 @@ def page(results: Results) -> str:
     """Return the page. Raise KeyError if a result is missing, and ReasonError if an explanation is."""
     parts: dict[str, Callable[..., str]] = {
         "case": lambda name: case_table(results, name),
+        "backlogs": lambda: backlog_table(results),
         "costs": lambda name: cost_table(results, name),
         "targets": lambda: target_table(results),
         "grid": lambda: grid_table(results),

@@ -10,9 +10,9 @@ from threading import Event as Flag
 from minutehand.attempts.chunk import Chunk
 from minutehand.attempts.group import Group
 from minutehand.attempts.in_turn import run_chunk, run_jobs
+from minutehand.attempts.taker import Taker
 from minutehand.attempts.time_limit import time_limits
 from minutehand.calling import unawaited
-from minutehand.claim import Taker
 from minutehand.database import Database
 from minutehand.errors import BusyError, ConflictError, MinutehandError, UnreachableError
 from minutehand.events import emit, hooks

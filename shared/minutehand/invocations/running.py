@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 
 from minutehand.attempts.in_turn import FINISH_TIME, run_jobs
-from minutehand.claim import claim, take, take_in_turns
+from minutehand.claim import claim, take
 from minutehand.claimed_job import Job
 from minutehand.database import Database
 from minutehand.errors import MinutehandError
@@ -59,6 +59,9 @@ class Invocation:
             return []
         if invited.queues is None:
             return self._run(claim(self._database, invited.offers, lease, self._grace, self._worker))
+        # Imported only when used, for the sake of cold starts.
+        from minutehand.attempts.taker import take_in_turns
+
         turns = Turns(invited.queues)
         return self._run(take_in_turns(self._database, turns, 1, lease, self._grace, self._worker))
 

@@ -134,7 +134,7 @@ def test_due_queues_are_remembered_for_a_short_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "lasts"), [(0.2, 0.2 * SHARE), (100.0, LONGEST_SEARCH_SECONDS)], ids=["slow", "very slow"]
+    ("seconds", "lasts"), [(0.02, 0.02 * SHARE), (100.0, LONGEST_SEARCH_SECONDS)], ids=["slow", "very slow"]
 )
 def test_result_of_a_slow_search_is_remembered_longer(seconds: float, lasts: float) -> None:
     now = [0.0]

@@ -23,8 +23,9 @@ class Ahead:
     name: str
     parameters: Mapping[str, Any]
     rows: list[Record] | None = field(default=None, repr=False)
-    # The monotonic second before it was sent, from which leases count.
+    # The monotonic second before it was sent, from which leases count, and how long both statements took.
     sent: float = 0.0
+    seconds: float = 0.0
 
     def run_after(self, database: Database, name: str, parameters: dict[str, Any]) -> list[Record] | None:
         """Run a statement and then this one, in one transaction; return None if that is not possible.
@@ -37,6 +38,7 @@ class Ahead:
         both = database.run_together((name, parameters), (self.name, dict(self.parameters)))
         if both is None:
             return None
+        self.seconds = monotonic() - self.sent
         first, self.rows = both
         return first
 

@@ -50,7 +50,7 @@ class Taker:
             return None
         self._queue, self._after = queue, self._reached.after(queue)
         if self._after is BEGINNING and queue in self._reached:
-            # `take` finds the first due job again.
+            # The method `take` looks for the first due job.
             return None
         if monotonic() < self._controlled_until:
             self._ahead = Ahead("take", {**self._limits(queue), **ANY_TIME_AND_SLOT})
@@ -83,6 +83,9 @@ class Taker:
         try:
             return take(self.database, queue, self.limit, self.lease, self.grace, worker=self.worker)
         except ConflictError:
+            if self.database.in_transaction:
+                # The caller's, which has to run again as a whole.
+                raise
             # It took so long that others finished the jobs that it found.
             self._find_first(queue)
             if jobs := self._take_further(queue):
@@ -98,8 +101,10 @@ class Taker:
         if (after := self._reached.after(queue)) is BEGINNING:
             return []
         sent = monotonic()
-        rows = self.database.run("take_ahead", **self._limits(queue), **after)
-        self._note(queue, after, rows, sent)
+        with spans.claiming(queue) as span:
+            rows = self.database.run("take_ahead", **self._limits(queue), **after)
+            spans.claimed(span, rows)
+        self._note(queue, after, rows, monotonic() - sent)
         return taken(rows, self.database, self.lease, self.grace, self.worker, sent)
 
     def _find_first(self, queue: str) -> None:
@@ -109,9 +114,9 @@ class Taker:
     def _limits(self, queue: str) -> dict[str, Any]:
         return {"queue": queue, "limit": self.limit, "lease": self.lease, "grace": self.grace}
 
-    def _note(self, queue: str, after: After, rows: list[Record], sent: float) -> None:
+    def _note(self, queue: str, after: After, rows: list[Record], seconds: float) -> None:
         # If there were fewer jobs, the next take looks for others.
-        self._reached.note(queue, after, rows if len(rows) == self.limit else [], monotonic() - sent)
+        self._reached.note(queue, after, rows if len(rows) == self.limit else [], seconds)
 
     def _is_controlled(self, ahead: Ahead | None) -> bool:
         """Whether a take from the beginning found none of the jobs that there are."""
@@ -126,7 +131,7 @@ class Taker:
             return []
         _count(self.turns, self._queue, len(ahead.rows), self.limit)
         if ahead.name == "take_ahead":
-            self._note(self._queue, self._after, ahead.rows, ahead.sent)
+            self._note(self._queue, self._after, ahead.rows, ahead.seconds)
         return taken(ahead.rows, self.database, self.lease, self.grace, self.worker, ahead.sent)
 
 

@@ -64,9 +64,10 @@ def off(function: Hook) -> None:
     """Unregister a hook."""
     for name, functions in list(_hooks.items()):
         # Compared with !=, since each access to a bound method creates a new object.
-        _hooks[name] = [each for each in functions if each != function]
-        if not _hooks[name]:
-            del _hooks[name]
+        if left := [each for each in functions if each != function]:
+            _hooks[name] = left
+        else:
+            _hooks.pop(name, None)
     _warned.discard(function)
 
 

@@ -7,8 +7,8 @@ from time import monotonic
 from typing import Any, TypedDict
 from uuid import UUID
 
-# A take from the beginning finds jobs that have become due before the place that was reached. It is made this often, or
-# less often if it takes longer than a twentieth of this, so that it takes a twentieth of the worker's time at most.
+# A worker looks for the first due job, which may be before the place that it has reached, once a second. If the search
+# takes longer than 0.05 seconds, the next one follows after twenty times as long, and at most a minute.
 SECONDS, LONGEST_SECONDS = 1.0, 60.0
 SHARE = 20
 # Of queues; a worker that serves more forgets all of them.

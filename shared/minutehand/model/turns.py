@@ -7,9 +7,9 @@ from time import monotonic
 
 from minutehand.model.queues import Queues
 
-# A worker with short jobs searches for queues with due jobs this often. For so long a new job of another queue waits. A
-# search that takes long is repeated after twenty times its time, so that it takes a twentieth of the worker's time.
-SEARCH_SECONDS, LONGEST_SEARCH_SECONDS = 0.1, 10.0
+# A worker with short jobs searches for queues with due jobs this often. For so long a new job of another queue waits.
+# If a search takes longer than 0.005 seconds, the next one follows after twenty times as long, and at most a second.
+SEARCH_SECONDS, LONGEST_SEARCH_SECONDS = 0.1, 1.0
 SHARE = 20
 
 

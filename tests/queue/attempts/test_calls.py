@@ -36,6 +36,7 @@ def long_periods(monkeypatch: pytest.MonkeyPatch) -> None:
     for constant in (
         "attempts.group.SECONDS",
         "model.turns.SEARCH_SECONDS",
+        "model.reached.SECONDS",
         "attempts.taker.CONTROLLED_SECONDS",
         "database.preparing.FRESH_SECONDS",
         "maintenance.MAINTENANCE_SECONDS",

@@ -1,5 +1,6 @@
 """A worker that is late takes its next jobs after the last ones, and does not read what it took before."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 from threading import Event as Flag
 from typing import Any
@@ -7,10 +8,19 @@ from uuid import UUID
 
 import pytest
 
+from minutehand.attempts.taker import take_in_turns
+from minutehand.database import Database
+from minutehand.database.preparing import USES
+from minutehand.errors import ConflictError
 from minutehand.handlers import HandlerTable
+from minutehand.model.queues import Queues
 from minutehand.model.reached import BEGINNING, Reached
+from minutehand.model.turns import Turns
 from minutehand.work import work
 from tests.queue.stage import GRACE, LEASE, Queue
+
+# Within a transaction, `now()` stays as it is.
+NOT_LATE = "update minutehand.jobs_live set visible = now() - interval '0.9 s', run_at = run_at"
 
 
 def late(queue: Queue, *minutes: float, **options: Any) -> list[UUID]:
@@ -70,7 +80,9 @@ def test_take_of_jobs_that_are_not_late_reaches_no_place(direct_queue: Queue) ->
     for _ in range(2):
         direct_queue.enqueue()
 
-    assert place(take(direct_queue)) is BEGINNING
+    with direct_queue.database.transaction() as connection:
+        connection.execute(NOT_LATE)
+        assert place(take(direct_queue)) is BEGINNING
 
 
 @pytest.mark.fault("take_ahead", r"\(select count\(\*\) from lane\) = 1 and", "")
@@ -102,21 +114,75 @@ def test_place_does_not_hide_jobs_of_another_priority(direct_queue: Queue) -> No
     assert ids(take(direct_queue, 2, after)) == {other}
 
 
-@pytest.mark.parametrize("chunk", [1, 2])
-def test_worker_finds_jobs_before_the_place_that_it_reached(direct_queue: Queue, chunk: int) -> None:
-    """Jobs that a handler lets become due earlier than those that the worker has reached."""
+class Recorded(Database):
+    """A database that notes where each take ahead and each search begins."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.begins: list[str] = []
+
+    def run_together(self, *calls: tuple[str, dict[str, Any]]) -> Any:
+        self.begins += [
+            name if values["after_id"] else "beginning" for name, values in calls if "after_id" in values
+        ]
+        return super().run_together(*calls)
+
+    def run(self, name: str, /, **parameters: object) -> Any:
+        if name in ("take", "first_due"):
+            self.begins.append(name)
+        return super().run(name, **parameters)
+
+
+@pytest.fixture
+def recorded(direct_queue: Queue) -> Iterator[Recorded]:
+    database = Recorded(direct_queue.url)
+    yield database
+    database.close()
+
+
+def work_late(queue: Queue, database: Recorded, chunk: int) -> list[object]:
+    """Run late jobs, the tenth of which lets others become due before them; return what was handled."""
     handled: list[object] = []
-    late(direct_queue, *range(40, 0, -1), payload="late")
+    late(queue, *range(100, 0, -1), payload="late")
 
     def handle(payload: object) -> None:
         handled.append(payload)
         if len(handled) == 20:
-            late(direct_queue, 60, 60, 60, payload="earlier")
+            late(queue, 200, 200, 200, payload="earlier")
 
-    work(direct_queue.database, HandlerTable({"echo": handle}), Flag(), chunk=chunk, drain=True)
+    work(database, HandlerTable({"echo": handle}), Flag(), chunk=chunk, drain=True)
+    assert (handled.count("late"), handled.count("earlier")) == (100, 3)
+    return handled
 
-    assert handled.count("late") == 40
-    assert handled.count("earlier") == 3
+
+@pytest.mark.parametrize("chunk", [1, 2])
+def test_late_worker_takes_from_the_place_that_it_reached(
+    direct_queue: Queue, recorded: Recorded, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for constant in (
+        "model.reached.SECONDS",
+        "model.turns.SEARCH_SECONDS",
+        "database.preparing.FRESH_SECONDS",
+    ):
+        monkeypatch.setattr(f"minutehand.{constant}", 1000.0)
+    work_late(direct_queue, recorded, chunk)
+
+    # The first takes are not prepared, and none is taken ahead then.
+    assert recorded.begins.count("take_ahead") >= 50 // chunk
+    assert recorded.begins.count("beginning") <= USES + 5
+    assert "first_due" not in recorded.begins
+
+
+@pytest.mark.parametrize("chunk", [1, 2])
+def test_late_worker_looks_for_jobs_before_the_place_in_time(
+    direct_queue: Queue, recorded: Recorded, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for constant in ("SECONDS", "LONGEST_SECONDS"):
+        monkeypatch.setattr(f"minutehand.model.reached.{constant}", 0.0)
+    handled = work_late(direct_queue, recorded, chunk)
+
+    assert recorded.begins.count("first_due") >= 10 > recorded.begins.count("beginning")
+    assert handled[-1] == "late"
 
 
 def first_due(queue: Queue) -> list[UUID]:
@@ -126,7 +192,9 @@ def first_due(queue: Queue) -> list[UUID]:
 @pytest.mark.fault("first_due", r" - interval '1 second'", "")
 def test_first_due_job_is_a_late_one_that_may_start(direct_queue: Queue) -> None:
     direct_queue.enqueue()
-    of_nobody = first_due(direct_queue)
+    with direct_queue.database.transaction() as connection:
+        connection.execute(NOT_LATE)
+        of_nobody = first_due(direct_queue)
     (expired,) = late(direct_queue, 9, expires=timedelta(minutes=1))
     direct_queue.sql(
         "update minutehand.jobs_live set run_at = run_at - interval '1 hour' where id = %(id)s", id=expired
@@ -162,3 +230,13 @@ def test_worker_goes_on_if_others_finish_the_jobs_of_a_slow_take(direct_queue: Q
         direct_queue.sql("drop function refuse() cascade")
 
     assert len(handled) == 3
+
+
+def test_conflict_in_a_transaction_of_the_caller_is_raised(direct_queue: Queue) -> None:
+    late(direct_queue, 5)
+    direct_queue.sql(REFUSE)
+    try:
+        with pytest.raises(ConflictError), direct_queue.database.transaction():
+            take_in_turns(direct_queue.database, Turns(Queues()), 1, LEASE, GRACE)
+    finally:
+        direct_queue.sql("drop function refuse() cascade")

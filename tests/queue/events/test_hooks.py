@@ -33,6 +33,7 @@ def test_hook_receives_its_events_until_it_is_removed(queue: Queue) -> None:
     queue.attempt(fails)
 
     assert received == ["dead"]
+    assert "dead" not in hooks._hooks
 
 
 def test_hook_for_an_unknown_event_is_rejected() -> None:

@@ -105,7 +105,13 @@ as $$
                (select j.id from minutehand.jobs_live j
                  where j.queue = in_queue and j.priority = with_priority and j.tenant = o.part and j.tenant <> ''
                    and j.visible >= blocked_parts.floor and j.visible <= moment
-                 limit 1) is not null as due
+                 limit 1) is not null as due,
+               (select j.id from minutehand.jobs_live j
+                 where j.queue = in_queue and j.priority = with_priority and j.tenant = o.part and j.tenant <> ''
+                   and j.visible >= blocked_parts.floor and j.visible <= moment
+                 order by j.visible, j.id
+                offset minutehand.scan_rows('part')
+                 limit 1) is not null as is_long
           from oldest o
     ), held as materialized (
         select p.part
@@ -114,7 +120,8 @@ as $$
            for update skip locked
     ), noted as (
         update minutehand.positions p
-           set swept = moment, blocked = c.due
+           -- The sweep marks a part with more jobs than its head. Marked here, one that no sweep reaches would seem swept.
+           set swept = case when c.is_long then p.swept else moment end, blocked = c.due
           from held h
           join chosen c on c.part = h.part
          where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = h.part

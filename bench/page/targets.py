@@ -21,7 +21,7 @@ class Target:
         return ratio(rates[OURS], rates[self.system])
 
 
-COMPARED = ("one", "batch", "bulk", "single", "backlog", "held")
+COMPARED = ("one", "batch", "bulk", "single", "backlog", "old-snapshot")
 TARGETS = (
     Target("one", "bare", 0.8),
     Target("one", "pgqueuer", 1),

@@ -37,8 +37,10 @@ HOT_PATHS = (ONE, BATCH, BULK, SINGLE)
 ONE_BATCH = Case("one-batch", "jobs of one batch", "drain", batch=100, factor=2)
 # A large bulk whose jobs have become due together, and the same while an old snapshot keeps vacuum from removing rows.
 BACKLOG = Case("backlog", "backlog", "drain", batch=100, factor=20)
-HELD = Case("held", "backlog under an old snapshot", "drain", batch=100, factor=20, snapshot=True)
-BACKLOGS = (BACKLOG, HELD)
+OLD_SNAPSHOT = Case(
+    "old-snapshot", "backlog under an old snapshot", "drain", batch=100, factor=20, snapshot=True
+)
+BACKLOGS = (BACKLOG, OLD_SNAPSHOT)
 
 CHUNKS = (1, 10, 100)
 WORKERS = (1, 2, 4)

@@ -6,7 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from minutehand.model.reached import BEGINNING, LONGEST_SECONDS, MOST_QUEUES, SECONDS, SHARE, Reached
+from minutehand.model.reached import BEGINNING, LONGEST_SECONDS, MOST_QUEUES, SECONDS, Reached
+from minutehand.model.turns import SHARE
 
 TIME = datetime(2026, 1, 1, tzinfo=UTC)
 

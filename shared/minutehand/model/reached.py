@@ -7,10 +7,11 @@ from time import monotonic
 from typing import Any, TypedDict
 from uuid import UUID
 
+from minutehand.model.turns import time_until_next
+
 # A worker looks for the first due job, which may be before the place that it has reached, once a second. If the search
 # takes longer than 0.05 seconds, the next one follows after twenty times as long, and at most a minute.
 SECONDS, LONGEST_SECONDS = 1.0, 60.0
-SHARE = 20
 # Of queues; a worker that serves more forgets all of them.
 MOST_QUEUES = 100
 
@@ -59,9 +60,10 @@ class Reached:
         reached = next((row for row in rows if row["reached"] is not None), None)
         if reached is None:
             return
-        until = self._clock() + min(max(SECONDS, SHARE * seconds), LONGEST_SECONDS)
-        if began is not BEGINNING and before is not None:
+        if before is not None and began is not BEGINNING:
             until = before.until
+        else:
+            until = self._clock() + time_until_next(seconds, SECONDS, LONGEST_SECONDS)
         if len(self._places) >= MOST_QUEUES:
             self._places.clear()
         self._places[queue] = _Place(

@@ -13,6 +13,11 @@ SEARCH_SECONDS, LONGEST_SEARCH_SECONDS = 0.1, 1.0
 SHARE = 20
 
 
+def time_until_next(seconds: float, shortest: float, longest: float) -> float:
+    """Return after how many seconds a search that took some seconds is repeated: twenty times as many, in bounds."""
+    return max(shortest, min(SHARE * seconds, longest))
+
+
 class Turns:
     """The order in which a worker's queues are served: start-time fair queueing (Goyal, Vin and Cheng, 1996).
 
@@ -46,7 +51,7 @@ class Turns:
     def remember(self, late: Mapping[str, timedelta], seconds: float = 0.0) -> None:
         """Remember which queues have due jobs, after a search that took some seconds."""
         self._late, self._searched = dict(late), self._clock()
-        self._lasts = min(max(SEARCH_SECONDS, SHARE * seconds), LONGEST_SEARCH_SECONDS)
+        self._lasts = time_until_next(seconds, SEARCH_SECONDS, LONGEST_SEARCH_SECONDS)
 
     def remembered(self) -> Mapping[str, timedelta]:
         """Return the queues that had due jobs at the last search, if it is recent; none for a strict order."""

@@ -141,7 +141,7 @@ def recorded(direct_queue: Queue) -> Iterator[Recorded]:
 
 
 def work_late(queue: Queue, database: Recorded, chunk: int) -> list[object]:
-    """Run late jobs, the tenth of which lets others become due before them; return what was handled."""
+    """Run late jobs, the twentieth of which lets others become due before them; return what was handled."""
     handled: list[object] = []
     late(queue, *range(100, 0, -1), payload="late")
 

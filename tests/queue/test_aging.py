@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from minutehand.operations.controls import limit
-from tests.queue.stage import GRACE, LEASE, WITHOUT_LIMITS, Queue
+from tests.queue.stage import Queue
 
 AGE = """
 update minutehand.jobs_live set visible = visible - %(hours)s * interval '1 hour', run_at = run_at where kind = 'old'
@@ -57,23 +57,12 @@ def test_waiting_job_is_taken_before_a_higher_priority(stage: Queue, hours: int,
 
 
 def test_job_of_a_dead_worker_is_taken_before_a_higher_priority(stage: Queue) -> None:
-    assert_lapsed_job_is_taken_first(stage, "take")
-
-
-def test_job_of_a_dead_worker_is_taken_ahead_of_a_higher_priority(queue: Queue) -> None:
-    assert_lapsed_job_is_taken_first(queue, "take_ahead")
-
-
-def assert_lapsed_job_is_taken_first(queue: Queue, statement: str) -> None:
     """It is taken alone, so that a due job of a higher priority at each take could keep it waiting for ever."""
-    died = queue.claimed("old", priority=5)
-    queue.pass_time(died.id, timedelta(hours=5))
-    queue.enqueue("new", priority=9)
+    died = stage.claimed("old", priority=5)
+    stage.pass_time(died.id, timedelta(hours=5))
+    stage.enqueue("new", priority=9)
 
-    taken = queue.database.run(
-        statement, queue="default", limit=3, lease=LEASE, grace=GRACE, **WITHOUT_LIMITS[statement]
-    )
-    assert [each["kind"] for each in taken] == ["old"]
+    assert [job.kind for job in stage.take(3)] == ["old"]
 
 
 def test_step_is_a_setting(queue: Queue) -> None:

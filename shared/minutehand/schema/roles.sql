@@ -59,7 +59,7 @@ as $$
         ('worker', 'update', 'dispatcher budgets take_locks waiting rates kind_times dispatcher_usage', null),
         ('worker', 'insert', 'attempts lanes budgets watches kind_times dispatcher_usage', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
-        ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_occurrence_at_tick create_on_dead
+        ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_floors due_lanes count_unpaused lapse create_occurrence create_occurrence_at_tick create_on_dead
                               refuse_superseded fire fire_at_tick free_slots budget_at suits next_due count_ends delete_batches check_batches check_predecessors prune_groups
                               oldest_writer cancel_lapsed count_minutes prune_history note_unclaimed prune_unclaimed note_outcomes breaker_state breaker_of order_of some_blocked_groups end_dead_loads may_settle', null),
 
@@ -69,7 +69,7 @@ as $$
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days shares', null),
-        ('operator reader', 'execute', 'days due_lanes count_unpaused budget_at breaker_state breaker_of some_blocked_groups dead_loads', null),
+        ('operator reader', 'execute', 'days due_floors due_lanes count_unpaused budget_at breaker_state breaker_of some_blocked_groups dead_loads', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),

@@ -2148,13 +2148,19 @@ exception
 end
 $$;
 
+CREATE FUNCTION minutehand.due_floors(moment timestamp with time zone) RETURNS TABLE(queue text, priority integer, floor timestamp with time zone, shared boolean, grouped boolean, mixed boolean)
+    LANGUAGE sql STABLE ROWS 10
+    AS $$
+    select queue::text, priority::integer, floor, shared, grouped, mixed from minutehand.lanes where floor <= moment
+     union all
+    select queue, priority, visible, shared, grouped, mixed from minutehand.lane_changes where visible <= moment
+$$;
+
 CREATE FUNCTION minutehand.due_lanes(moment timestamp with time zone) RETURNS TABLE(queue text, priority integer, floor timestamp with time zone, shared boolean, grouped boolean, mixed boolean)
     LANGUAGE sql STABLE ROWS 10
     AS $$
     select l.queue, l.priority, min(l.floor), bool_or(l.shared), bool_or(l.grouped), bool_or(l.mixed)
-      from (select queue::text, priority::integer, floor, shared, grouped, mixed from minutehand.lanes where floor <= moment
-             union all
-            select queue, priority, visible, shared, grouped, mixed from minutehand.lane_changes where visible <= moment) l
+      from minutehand.due_floors(moment) l
      group by l.queue, l.priority
 $$;
 
@@ -4158,7 +4164,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'update', 'dispatcher budgets take_locks waiting rates kind_times dispatcher_usage', null),
         ('worker', 'insert', 'attempts lanes budgets watches kind_times dispatcher_usage', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
-        ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_occurrence_at_tick create_on_dead
+        ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_floors due_lanes count_unpaused lapse create_occurrence create_occurrence_at_tick create_on_dead
                               refuse_superseded fire fire_at_tick free_slots budget_at suits next_due count_ends delete_batches check_batches check_predecessors prune_groups
                               oldest_writer cancel_lapsed count_minutes prune_history note_unclaimed prune_unclaimed note_outcomes breaker_state breaker_of order_of some_blocked_groups end_dead_loads may_settle', null),
 
@@ -4168,7 +4174,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days shares', null),
-        ('operator reader', 'execute', 'days due_lanes count_unpaused budget_at breaker_state breaker_of some_blocked_groups dead_loads', null),
+        ('operator reader', 'execute', 'days due_floors due_lanes count_unpaused budget_at breaker_state breaker_of some_blocked_groups dead_loads', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),
@@ -7665,6 +7671,11 @@ REVOKE ALL ON FUNCTION minutehand.drop_archived(home text, day date) FROM PUBLIC
 GRANT ALL ON FUNCTION minutehand.drop_archived(home text, day date) TO minutehand_operator;
 
 REVOKE ALL ON FUNCTION minutehand.drop_day(home text, name text, day date, classifier text, ends timestamp with time zone, at timestamp with time zone, sure boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.due_floors(moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.due_floors(moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.due_floors(moment timestamp with time zone) TO minutehand_reader;
+GRANT ALL ON FUNCTION minutehand.due_floors(moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) TO minutehand_operator;

@@ -6,18 +6,16 @@ with ended as (
            -- As in `finish`.
            awaited = j.awaited or (select pg_relation_size('minutehand.waits') > 0)
                                   and exists (select from minutehand.waits w where w.predecessor = j.id),
-           result = e.result::minutehand.result
-      -- A list that is null stands for nulls.
-      from unnest(%(ids)s::uuid[], %(acks)s::uuid[], %(seconds)s::float8[], %(results)s::text[]) as e (id, ack, seconds, result)
+           result = (%(results)s::text[])[array_position(%(ids)s::uuid[], j.id)]::minutehand.result
      -- A subquery hides the number of ids from the planner, as in `finish`.
-     where j.deleted is null and j.id = any ((select %(ids)s::uuid[])::uuid[]) and j.id = e.id and j.ack = e.ack
-       and j.group is null
-    returning j.id, j.tenant, j.queue, j.kind, j.attempts, j.deleted, j.batch, j.awaited, e.seconds
+     where j.deleted is null and j.id = any ((select %(ids)s::uuid[])::uuid[])
+       and j.ack = (%(acks)s::uuid[])[array_position(%(ids)s::uuid[], j.id)] and j.group is null
+    returning j.id, j.tenant, j.queue, j.kind, j.attempts, j.deleted, j.batch, j.awaited
 ), history as (
     insert into minutehand.attempts
            (job, attempt, started, ended, tenant, queue, kind, outcome, worker, request, memory_mb, version)
-    select id, attempts, deleted - seconds * interval '1 second', deleted, tenant, queue, kind, 'done', %(worker)s, %(request)s,
-           %(memory_mb)s::integer, %(version)s
+    select id, attempts, deleted - (%(seconds)s::float8[])[array_position(%(ids)s::uuid[], id)] * interval '1 second', deleted,
+           tenant, queue, kind, 'done', %(worker)s, %(request)s, %(memory_mb)s::integer, %(version)s
       from ended
 ), counted as (
     select minutehand.count_ends(array_agg(batch), array_agg(id), array_agg('done'::text))

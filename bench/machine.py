@@ -19,10 +19,9 @@ NODE_PEERS = ("pg-boss", "graphile-worker", "docmq", "pg")
 
 
 def machine() -> dict[str, str]:
-    """Return what the figures depend on, without names."""
+    """Return what the figures depend on, without names. `commit` names the processor."""
     return {
         "cores": str(os.cpu_count()),
-        "processor": _processor(),
         "memory": f"{psutil.virtual_memory().total / 2**30:.0f} GB",
         "system": f"{platform.system()} {platform.machine()}",
     }
@@ -42,10 +41,11 @@ def versions(url: str) -> dict[str, str]:
 
 
 def commit() -> str:
-    """Return the time of the measured commit. Raise SystemExit if files differ from it."""
+    """Return the time of the measured commit and the processor. Raise SystemExit if files differ from the commit."""
     if _git("status", "--porcelain", "--untracked-files=no", "--", "shared", "functions", "pipeline"):
         sys.exit("--save measures a commit: commit the changes to shared/, functions/ and pipeline/ first")
-    return _git("log", "-1", "--date=format-local:%Y-%m-%d %H:%M UTC", "--format=%cd")
+    time = _git("log", "-1", "--date=format-local:%Y-%m-%d %H:%M UTC", "--format=%cd")
+    return f"{time}, on {_processor()}"
 
 
 def _git(*words: str) -> str:
@@ -59,7 +59,8 @@ def _processor() -> str:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
+    name = names[0] if names else platform.processor()
+    return " ".join(name.replace("(R)", "").removesuffix("Processor").split()) or "an unknown processor"
 
 
 def _python_peers() -> dict[str, str]:

@@ -56,7 +56,11 @@ _of_late_events = partial(Fence, load=LimitedLoad, faults={"late": 0.5, "late_by
 FENCES = (
     _of_late_ends("finish by ack", "sql/flow/finish.sql", " and e.ack in (j.ack, j.prior)", "", (EFFECTS,)),
     _of_late_ends(
-        "finish of done jobs by ack", "sql/flow/finish_done.sql", " and j.ack = e.ack", "", (EFFECTS,)
+        "finish of done jobs by ack",
+        "sql/flow/finish_done.sql",
+        "j.ack = (%(acks)s::uuid[])[array_position(%(ids)s::uuid[], j.id)] and ",
+        "",
+        (EFFECTS,),
     ),
     _of_late_ends(
         "release by ack", "sql/flow/release.sql", " and e.ack in (j.ack, j.prior)", "", (OWNER, LIMITS)

@@ -14,8 +14,9 @@ FILE = Path(__file__).parent / "results.json"
 class Measurement:
     """The runs of a case by the name of the system.
 
-    `commit` is the time of the measured commit, and the processor. `rates` are jobs per second, one for each round. `costs` are medians
-    for a job: microseconds of processor time of the `client` and of the `server`, and bytes of `wal`.
+    `commit` is the time of the measured commit, and the processor. `rates` are jobs per second, one for each round.
+    `costs` are medians for a job: microseconds of processor time of the `client` and of the `server`, and bytes of
+    `wal`.
     """
 
     commit: str

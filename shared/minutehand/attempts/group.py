@@ -39,6 +39,7 @@ SECONDS = 0.05
 LONGEST_PAUSE = 5.0
 # After how many of these pauses without an outcome the thread ends: a second.
 MOST_IDLE_PAUSES = 20
+# `finish_done` compares each id with all others.
 MOST_OUTCOMES = 100
 MOST_CHARACTERS = 1_000_000
 

@@ -11,13 +11,13 @@ from minutehand.claim import ANY_TIME_AND_SLOT, take, taken
 from minutehand.claimed_job import Job
 from minutehand.database import Database, Record
 from minutehand.errors import ConflictError
-from minutehand.model.reached import BEGINNING, After, Reached
+from minutehand.model.reached import BEGINNING, MOST_QUEUES, After, Reached
 from minutehand.model.turns import Turns
 from minutehand.model.worker import UNNAMED, Worker
 from minutehand.tracing import spans
 
-# After `take_ahead` found nothing but `take` did, for this many seconds only `take` runs.
-CONTROLLED_SECONDS = 1.0
+# After `take_ahead` found nothing but `take` did, only `take` runs for the same queue, for this many seconds.
+ONLY_TAKE_SECONDS = 1.0
 
 
 @dataclass
@@ -37,7 +37,8 @@ class Taker:
     # Where the take ahead begins, and how far those before it came.
     _after: After = field(default_factory=lambda: BEGINNING)
     _reached: Reached = field(default_factory=Reached)
-    _controlled_until: float = 0.0
+    # The queues for which `take_ahead` finds nothing, and until when it is not tried, in monotonic seconds.
+    _only_take_until: dict[str, float] = field(default_factory=dict)
 
     def ahead(self) -> Ahead | None:
         """Return the statement that takes the next jobs, to run with the last outcomes of the worker's jobs.
@@ -52,7 +53,7 @@ class Taker:
         if self._after is BEGINNING and queue in self._reached:
             # The method `take` looks for the first due job.
             return None
-        if monotonic() < self._controlled_until:
+        if monotonic() < self._only_take_until.get(queue, 0.0):
             self._ahead = Ahead("take", {**self._limits(queue), **ANY_TIME_AND_SLOT})
         else:
             self._ahead = Ahead("take_ahead", {**self._limits(queue), **self._after})
@@ -67,8 +68,10 @@ class Taker:
         if jobs := self.taken_ahead():
             return jobs
         jobs = self._take_in_turns()
-        if jobs and self._is_controlled(ahead):
-            self._controlled_until = monotonic() + CONTROLLED_SECONDS
+        if jobs and jobs[0].queue == self._queue and self._needs_take(ahead):
+            if len(self._only_take_until) >= MOST_QUEUES:
+                self._only_take_until.clear()
+            self._only_take_until[self._queue] = monotonic() + ONLY_TAKE_SECONDS
         return jobs
 
     def _take_in_turns(self) -> list[Job]:
@@ -118,8 +121,8 @@ class Taker:
         # If there were fewer jobs, the next take looks for others.
         self._reached.note(queue, after, rows if len(rows) == self.limit else [], seconds)
 
-    def _is_controlled(self, ahead: Ahead | None) -> bool:
-        """Whether a take from the beginning found none of the jobs that there are."""
+    def _needs_take(self, ahead: Ahead | None) -> bool:
+        """Whether `take_ahead` from the beginning found none of the jobs that there are."""
         return (
             ahead is not None and ahead.rows == [] and ahead.name == "take_ahead" and self._after is BEGINNING
         )
@@ -129,7 +132,9 @@ class Taker:
         ahead, self._ahead = self._ahead, None
         if ahead is None or ahead.rows is None:
             return []
-        _count(self.turns, self._queue, len(ahead.rows), self.limit)
+        if ahead.rows or ahead.name == "take":
+            # Otherwise `take` may find jobs, so the queue keeps its turn.
+            _count(self.turns, self._queue, len(ahead.rows), self.limit)
         if ahead.name == "take_ahead":
             self._note(self._queue, self._after, ahead.rows, ahead.seconds)
         return taken(ahead.rows, self.database, self.lease, self.grace, self.worker, ahead.sent)

@@ -2153,7 +2153,7 @@ CREATE FUNCTION minutehand.due_floors(moment timestamp with time zone) RETURNS T
     AS $$
     select queue::text, priority::integer, floor, shared, grouped, mixed from minutehand.lanes where floor <= moment
      union all
-    select queue, priority, visible, shared, grouped, mixed from minutehand.lane_changes where visible <= moment
+    select queue::text, priority::integer, visible, shared, grouped, mixed from minutehand.lane_changes where visible <= moment
 $$;
 
 CREATE FUNCTION minutehand.due_lanes(moment timestamp with time zone) RETURNS TABLE(queue text, priority integer, floor timestamp with time zone, shared boolean, grouped boolean, mixed boolean)

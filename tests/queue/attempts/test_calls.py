@@ -37,7 +37,7 @@ def long_periods(monkeypatch: pytest.MonkeyPatch) -> None:
         "attempts.group.SECONDS",
         "model.turns.SEARCH_SECONDS",
         "model.reached.SECONDS",
-        "attempts.taker.CONTROLLED_SECONDS",
+        "attempts.taker.ONLY_TAKE_SECONDS",
         "database.preparing.FRESH_SECONDS",
         "maintenance.MAINTENANCE_SECONDS",
     ):

@@ -48,12 +48,14 @@ def ids(rows: list[dict[str, Any]]) -> set[UUID]:
 
 
 @pytest.mark.fault("take_ahead", r"then %\(after_visible\)s::timestamptz", "then min(floor)")
+@pytest.mark.fault("take_ahead", r"max\(visible\) end as reached", "min(visible) end as reached")
 def test_next_take_begins_after_the_last_job(direct_queue: Queue) -> None:
     _, second, third = late(direct_queue, 5, 4, 3)
     after = place(take(direct_queue))
     (before,) = late(direct_queue, 6)
 
     assert after["after_id"] == second
+    assert direct_queue.database.run("clock")[0]["now"] - after["after_visible"] < timedelta(minutes=4.5)
     assert ids(take(direct_queue, 1, after)) == {third}
     assert ids(take(direct_queue)) == {before}
 

@@ -1,8 +1,9 @@
--- Does what `finish` does for jobs that are done, in two thirds of the time, because its plan is smaller. A worker uses it for
--- jobs without an error and a next occurrence. It skips jobs with a batch or a group, and those whose claim is over; `finish`
--- then ends them, or finds that they are lost.
+-- Does what `finish` does for jobs that are done, in less time (two thirds for one job, 0.9 for a hundred), because its plan is
+-- smaller. A worker uses it for jobs without an error and a next occurrence. It skips jobs with a batch or a group, and those
+-- whose claim is over; `finish` then ends them, or finds that they are lost.
 -- It finds the values of a job by the place of its id in the list. A join with `unnest`, as in `finish`, takes a tenth longer for
--- one job, and as long for a hundred. A list that is null stands for nulls.
+-- one job and as long for a hundred, the most that a worker ends at once; for a thousand it is faster. A list that is null stands
+-- for nulls.
 with ended as (
     update minutehand.jobs j
        set deleted = clock_timestamp(), failed = false, cancelled = false, version = %(version)s,

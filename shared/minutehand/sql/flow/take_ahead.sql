@@ -1,6 +1,6 @@
--- Does what `take` does for a resident worker, in two thirds of the time, because its plan is smaller. It takes nothing if the
--- due jobs have several priorities, if anything is paused or limited, or if jobs have groups. A worker runs it together with
--- its last outcomes, and `take` after it if it found nothing.
+-- Does what `take` does for a resident worker, in less time (0.8 for one job, 0.9 for a hundred), because its plan is smaller. It
+-- takes nothing if the due jobs have several priorities, if anything is paused or limited, or if jobs have groups. A worker runs
+-- it together with its last outcomes, and `take` after it if it found nothing.
 -- `reached`, in one of the rows, is the time of the last due job that was taken, whose id the row has, if all jobs up to it were
 -- taken and are more than a second late. With the priority, the time and the id as parameters, the next take begins there: until
 -- a vacuum, and under an old snapshot also after it, each take would read the entries of all jobs that were taken before.

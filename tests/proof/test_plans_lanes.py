@@ -12,7 +12,8 @@ pytestmark = [pytest.mark.every_version, pytest.mark.plans]
 
 TAKE = {"queue": "default", "limit": 10, "lease": LEASE, "grace": GRACE}
 OTHERS = """
-insert into minutehand.lane_changes (queue, priority, visible) select 'q' || n, 5, now() from generate_series(1, 10000) n;
+insert into minutehand.lane_changes (queue, priority, visible)
+select 'q' || n, 5, now() from generate_series(1, 10000) n;
 insert into minutehand.lanes (queue, priority) select 'r' || n, 5 from generate_series(1, 10000) n;
 analyze minutehand.lane_changes, minutehand.lanes"""
 

@@ -174,7 +174,10 @@ class UnreachableError(DatabaseError):
 
 
 class ReadOnlyError(DatabaseError):
-    """The server accepts no writes: it is a replica, or the database is read-only."""
+    """The server accepts no writes: it is a replica, or the database is read-only.
+
+    A failover can turn the server into a replica, so the next statement connects again.
+    """
 
 
 class ForbiddenError(DatabaseError):
@@ -195,3 +198,7 @@ class SchemaError(DatabaseError):
 
 class NewerSchemaError(SchemaError):
     """The schema is newer than this code, as after a rollback of the code."""
+
+
+# They may pass without a change of the program, the job or the settings: what runs for long tries again later.
+PASSING = (UnreachableError, ReadOnlyError, ConflictError, BusyError)

@@ -15,6 +15,7 @@ from minutehand.errors import (
     InvalidJobError,
     KeyTakenError,
     MinutehandError,
+    ReadOnlyError,
     UnreachableError,
 )
 from minutehand.model.failure import bounded, result_error
@@ -70,7 +71,7 @@ def finish_all(
         for place in (place for place, found in together.items() if found is None):
             try:
                 finished = finish(*ended[place])
-            except UnreachableError:
+            except (UnreachableError, ReadOnlyError):
                 raise
             except Exception as error:
                 # It concerns this outcome only.
@@ -97,13 +98,13 @@ def finish(claim: Claim, outcome: Outcome) -> Finish:
     """Write the outcome in one statement, fenced by the claim's ack.
 
     `lost` is not an error: another worker has claimed the job since, and nothing was written. `superseded` means that
-    the job was to come back, but a newer upcoming job has its key. If the connection broke or the server gave the
-    statement up, it is sent once more, which the fence makes safe. If the database refuses an outcome, the attempt
-    fails.
+    the job was to come back, but a newer upcoming job has its key. If the connection broke, or the server accepts no
+    writes or gave the statement up, it is sent once more, which the fence makes safe. If the database refuses an
+    outcome, the attempt fails.
     """
     try:
         return _finish(claim, outcome)
-    except (UnreachableError, BusyError):
+    except (UnreachableError, ReadOnlyError, BusyError):
         # Nothing is wrong with the outcome. If the server gives up again, the claim lapses and the job runs again.
         return _finish(claim, outcome)
     except (InvalidJobError, DatabaseError) as error:

@@ -14,7 +14,7 @@ from minutehand.attempts.taker import Taker
 from minutehand.attempts.time_limit import time_limits
 from minutehand.calling import unawaited
 from minutehand.database import Database
-from minutehand.errors import BusyError, ConflictError, MinutehandError, UnreachableError
+from minutehand.errors import PASSING, MinutehandError
 from minutehand.events import emit, hooks
 from minutehand.events.publish import EventBuffer, publish
 from minutehand.handlers import Handlers
@@ -131,7 +131,7 @@ def _publishing_halt(database: Database, queue: str | None, hook: Hook) -> Itera
         yield
     except Exception as error:
         hooks.lose_figures()
-        if not isinstance(error, (UnreachableError, ConflictError, BusyError)):
+        if not isinstance(error, PASSING):
             event = emit.halted(queue, error)
             hook(event)
             publish(database, [event])

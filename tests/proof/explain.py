@@ -29,6 +29,15 @@ class Plan:
         return {node["Index Name"] for node in self._nodes(self.root) if "Index Name" in node}
 
     @property
+    def searched_for_ids(self) -> set[str]:
+        """The indexes that were searched for the ids of rows."""
+        return {
+            node["Index Name"]
+            for node in self._nodes(self.root)
+            if "Index Name" in node and re.search(r"\bid = ", node.get("Index Cond", ""))
+        }
+
+    @property
     def scanned(self) -> set[str]:
         """The tables of more than 10 pages that were scanned in full, without Postgres' own, which stay small."""
         return {

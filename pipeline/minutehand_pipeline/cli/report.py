@@ -27,7 +27,10 @@ OPTIONS = (
         help="Folder or s3:// address to write. Replaces an earlier report, but nothing else.",
     ),
     click.option(
-        "--since", type=DAY, metavar="DAY", help="First UTC day; by default four weeks before --until."
+        "--since",
+        type=DAY,
+        metavar="DAY",
+        help="First UTC day; by default four weeks before --until, or the first day of a younger lake.",
     ),
     click.option("--until", type=DAY, metavar="DAY", help="Last UTC day; by default the lake's last."),
     click.option("--queue", help="Report on this queue only."),

@@ -23,7 +23,7 @@ class ReportConfig:
 
     lake          folder or address of the lake
     out           folder to write; None writes nothing
-    since, until  first and last UTC day; by default the last four weeks that the lake has
+    since, until  first and last UTC day; by default the last four weeks of the lake, or all days of a younger one
     queue         report on this queue only
     objective     seconds after `run_at` within which a job must start
     target        share of jobs that must meet the objective, between 0 and 1

@@ -34,15 +34,17 @@ class Window:
 def choose_window(config: ReportConfig) -> Window:
     """Return the requested days, or by default the four weeks up to the last day that has jobs.
 
-    Raises LakeError if the lake does not exist, and InputError if the window is too long.
+    If the first day with jobs is later than four weeks before, the window begins there: costs of a month are scaled by
+    the days of the window. Raises LakeError if the lake does not exist, and InputError if the window is too long.
     """
     lake = _lake(config)
     lake.check_exists()
-    until = config.until
-    if until is None:
-        files = lake.table(HOMES["jobs_done"]).files(config.since)
-        until = max((file.day for file in files), default=config.since or config.today)
-    window = Window(config.since or until - timedelta(days=DEFAULT_DAYS - 1), until)
+    since, until = config.since, config.until
+    if since is None or until is None:
+        days = {file.day for file in lake.table(HOMES["jobs_done"]).files(since, until)}
+        until = until or max(days, default=since or config.today)
+        since = since or max(until - timedelta(days=DEFAULT_DAYS - 1), min(days, default=date.min))
+    window = Window(since, until)
     if window.days > MAX_DAYS:
         raise InputError(
             f"the window has {window.days} days, but at most {MAX_DAYS} are allowed: pass a later --since"

@@ -44,6 +44,7 @@ class Chunk:
         """
         self.jobs, self._handlers, self._events, self._end = jobs, handlers, events, end
         self._database = jobs[0].database
+        self._second = self._database.second
         self._ahead = ahead
         self.stopping = stopping
         self._waiting = WaitingLeases([job.lease for job in jobs])
@@ -206,8 +207,7 @@ class Chunk:
         A handler that is not async may use the worker's connection in any way, so this needs the second one.
         Transactions of async handlers are on the second one, and the library's statements on the other.
         """
-        database = self._database
-        self._group.watch(database if isinstance(job, AsyncJob) else database.second)
+        self._group.watch(self._database if isinstance(job, AsyncJob) else self._second)
 
     def _measure(self, job: Job) -> float:
         """Return the seconds of an attempt that has ended now."""

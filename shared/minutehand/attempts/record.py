@@ -67,7 +67,8 @@ def attempt_parameters(
 
 def uuid_array(ids: Sequence[UUID]) -> str:
     """Return the text of an array, which takes a tenth of the time of the driver's."""
-    return "{" + ",".join([each.hex for each in ids]) + "}"
+    # As `hex` does, without a call for each.
+    return "{" + ",".join([f"{each.int:032x}" for each in ids]) + "}"
 
 
 def plain_array(values: Sequence[str | float]) -> str:

@@ -18,7 +18,7 @@ from minutehand.database.fetching import Record
 from minutehand.database.liveness import is_suspect, responds
 from minutehand.database.opening import AsyncConnection, Dial, Parts, open_connection
 from minutehand.database.preparing import Preparing
-from minutehand.errors import ConfigurationError
+from minutehand.errors import ConfigurationError, ReadOnlyError
 from minutehand.model.payload import decode
 from minutehand.settings import database_url
 
@@ -68,6 +68,10 @@ class AsyncDatabase(ExecutorSource):
             connection = await self._connection()
             try:
                 yield connection
+            except ReadOnlyError:
+                # After a failover, another server accepts writes.
+                _discard(connection)
+                raise
             finally:
                 self._release(connection)
 

@@ -16,12 +16,12 @@ from minutehand.database.completing import complete
 from minutehand.database.conflicts import attempts
 from minutehand.database.driver_errors import translate, translated
 from minutehand.database.fetching import Record, fetch
-from minutehand.database.liveness import is_suspect, responds
+from minutehand.database.liveness import is_dead, is_over
 from minutehand.database.opening import Connection, connect
 from minutehand.database.pipelining import pipelined
 from minutehand.database.preparing import Preparing, execute_prepared
 from minutehand.database.statements import statement
-from minutehand.errors import ConfigurationError, ConflictError, MinutehandError, UnreachableError
+from minutehand.errors import ConfigurationError, ConflictError, DatabaseError, MinutehandError
 
 Result = TypeVar("Result")
 
@@ -61,7 +61,7 @@ class Database:
     def connection(self) -> Connection:
         """The open connection."""
         if not self._borrowed:
-            if self._connection is not None and self._is_dead():
+            if self._connection is not None and is_dead(self._connection, self._used):
                 self.disconnect()
             if self._connection is None:
                 self._connection = connect(self._url)
@@ -112,8 +112,7 @@ class Database:
             return execute_prepared(self._preparing, statements, self._run_text)
         except (psycopg.Error, UnicodeEncodeError) as error:
             translation = translate(error)
-            if isinstance(translation, UnreachableError):
-                self.disconnect()
+            self._disconnect_after(translation)
             raise translation from error
 
     def _run_text(self, text: LiteralString, parameters: Record | None = None) -> list[Record]:
@@ -232,19 +231,14 @@ class Database:
             self._connection.close()
             self._connection = None
 
-    def _is_dead(self) -> bool:
-        """Test a connection that may have died."""
-        connection = self._connection
-        if connection is None or connection.closed:
-            return True
-        if self.in_transaction or not is_suspect(connection, self._used):
-            return False
-        return not responds(connection)
-
     @contextmanager
     def _closing_if_broken(self) -> Iterator[None]:
         try:
             yield
-        except UnreachableError:
-            self.disconnect()
+        except DatabaseError as error:
+            self._disconnect_after(error)
             raise
+
+    def _disconnect_after(self, error: Exception) -> None:
+        if self._connection is not None and is_over(self._connection, error):
+            self.disconnect()

@@ -5,11 +5,33 @@ from time import monotonic, time
 from typing import Any
 
 import psycopg
+from psycopg.pq import TransactionStatus
+
+from minutehand.errors import ReadOnlyError, UnreachableError
 
 AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 
 SECONDS = 3.0
 IDLE_SECONDS = 30.0
+
+
+def is_dead(connection: psycopg.Connection[Any], used: float) -> bool:
+    """Return whether a connection is closed, or may have died and does not respond. None is tested in a transaction."""
+    if connection.closed:
+        return True
+    if connection.pgconn.transaction_status != TransactionStatus.IDLE or not is_suspect(connection, used):
+        return False
+    return not responds(connection)
+
+
+def is_over(connection: psycopg.Connection[Any], error: Exception) -> bool:
+    """Return whether a connection must be replaced after an error: it broke, or its server accepts no writes.
+
+    After a failover, another server does. An open transaction has to end first.
+    """
+    if isinstance(error, ReadOnlyError):
+        return connection.pgconn.transaction_status == TransactionStatus.IDLE
+    return isinstance(error, UnreachableError)
 
 
 def is_suspect(connection: AnyConnection, used: float) -> bool:

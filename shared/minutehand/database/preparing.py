@@ -84,9 +84,11 @@ class Preparing:
         if self._off or name not in PREPARED:
             return False
         # By the wall clock, since the monotonic one may stop while the process is frozen.
-        if not 0 <= time() - self._began < FRESH_SECONDS:
+        if not 0 <= (passed := time() - self._began) < FRESH_SECONDS:
             self._began, self._renewed = time(), False
-            self._uses.clear()
+            # What ran often until now is prepared at once. After a pause, it may run a few times only.
+            often = {name: uses for name, uses in self._uses.items() if uses > USES}
+            self._uses = often if 0 <= passed < 2 * FRESH_SECONDS else {}
         self._uses[name] = uses = self._uses.get(name, 0) + 1
         pgconn = self._connection.pgconn
         return (

@@ -32,7 +32,7 @@ class _Results:
 
     def __iter__(self) -> Iterator[Enqueued]:
         for ordinal, (job_id, time) in enumerate(zip(self._ids, self._visible, strict=True), self._first):
-            yield Enqueued(job_id, "created", time, ordinal)
+            yield Enqueued.of_created(job_id, time, ordinal)
 
 
 async def enqueue_chunks(

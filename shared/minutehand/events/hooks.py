@@ -17,7 +17,7 @@ A tick, an invocation of a worker and a request to the API also have figures, su
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any, Literal, TypeVar, overload
@@ -111,6 +111,11 @@ def has_hooks() -> bool:
 def are_registered() -> bool:
     """Return whether any hook is registered in this process."""
     return bool(_hooks)
+
+
+def registered() -> Mapping[str, Sequence[Hook]]:
+    """Return the hooks of this process by the names of their events, also future ones. Those of all events have `*`."""
+    return _hooks
 
 
 def load() -> None:

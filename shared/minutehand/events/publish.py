@@ -67,6 +67,7 @@ class EventBuffer:
         self._to = _deliveries()
         self._always_listens = hook is not ignore or bool(self._to)
         hooks.load()
+        self._registered = hooks.registered()
         self._waiting: deque[Event] = deque()
         self._sent = monotonic()
         # Another thread may not use the connection while a handler runs.
@@ -75,7 +76,7 @@ class EventBuffer:
     @property
     def has_listeners(self) -> bool:
         """Whether anything gets the events; a handler's module may register hooks at any time."""
-        return self._always_listens or hooks.are_registered()
+        return self._always_listens or bool(self._registered)
 
     def __call__(self, event: Event) -> None:
         """Take an event. After the end of an attempt, send events that have waited for a second."""

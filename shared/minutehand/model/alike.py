@@ -60,7 +60,8 @@ class Part:
             "options": self.options,
             "payloads": f"[{','.join(self.payloads)}]",
             "offsets": f"{{{','.join(map(str, self.places))}}}",
-            "ids": f"{{{','.join([ids[place].hex for place in self.places])}}}",
+            # As `hex` does, without a call for each.
+            "ids": f"{{{','.join([f'{ids[place].int:032x}' for place in self.places])}}}",
             "run_ats": _unless_all_none([run_at for run_at, _ in times]),
             "delays": _unless_all_none([delay for _, delay in times]),
             "since": since,
@@ -69,6 +70,11 @@ class Part:
     def visible(self, moment: datetime) -> Iterator[datetime]:
         """Yield when each job is visible, as the statement computes it from the time that it returned."""
         zone, now = moment.tzinfo, moment.astimezone(UTC)
+        last = (now + MICROSECOND * self.places[-1]).astimezone(zone)
+        if not self.times and last.utcoffset() == moment.utcoffset() and not last.fold:
+            # Without a conversion for each, because the clock of the zone does not change in this time.
+            yield from [moment + MICROSECOND * place for place in self.places]
+            return
         for place in self.places:
             time = now
             if place in self.times:

@@ -22,6 +22,8 @@ def set_at_once(cls: Class) -> Class:
     required = frozenset(
         each.name for each in fields(cls) if each.default is MISSING and each.default_factory is MISSING
     )
+    # How many arguments set all required fields. These come first, unless they are keyword-only.
+    fewest = len(required) if required <= frozenset(positional) else len(known) + 1
     now, on_read = _factories(cls, on_read=False), _factories(cls, on_read=True)
 
     @wraps(checked)
@@ -30,15 +32,19 @@ def set_at_once(cls: Class) -> Class:
         values.update(zip(positional, args, strict=False))
         if given:
             values.update(given)
-        # A name that is given twice, or one argument too many, makes it shorter than what was given.
-        complete = len(values) == len(args) + len(given) and required <= values.keys()
-        if not complete or not known.issuperset(given):
+            # A name that is given twice, or one argument too many, makes it shorter than what was given.
+            is_short = len(values) < len(args) + len(given)
+            is_valid = not is_short and required <= values.keys() and known.issuperset(given)
+        else:
+            is_valid = fewest <= len(args) <= len(positional)
+        if not is_valid:
             values.clear()
             # Raises the TypeError.
             checked(self, *args, **given)
-        for name, make in now.items():
-            if name not in values:
-                values[name] = make()
+        if now:
+            for name, make in now.items():
+                if name not in values:
+                    values[name] = make()
 
     cls.__init__ = init
     if on_read:

@@ -13,6 +13,7 @@ _VERSION, _VARIANT, _RANDOM = 7 << 76, 2 << 62, (1 << 62) - 1
 # The slots of a UUID. Its constructor checks its arguments, which takes three times as long.
 _set_int: Callable[[UUID, int], None] = vars(UUID)["int"].__set__
 _set_safe: Callable[[UUID, SafeUUID], None] = vars(UUID)["is_safe"].__set__
+_UNKNOWN = SafeUUID.unknown
 
 
 def uuid7(moment: datetime) -> UUID:
@@ -24,14 +25,10 @@ def uuid7s(moment: datetime, count: int) -> list[UUID]:
     """Return ids one microsecond apart, in 48 bits of milliseconds and 12 bits of their fraction, as SQL's uuid7()."""
     first = (moment - _EPOCH) // _MICROSECOND
     noise = unpack(f"{count}Q", os.urandom(8 * count))
-    return [
-        _uuid(time // 1000 << 80 | _VERSION | time % 1000 * 4096 // 1000 << 64 | _VARIANT | bits & _RANDOM)
-        for time, bits in enumerate(noise, first)
-    ]
-
-
-def _uuid(number: int) -> UUID:
-    made = UUID.__new__(UUID)
-    _set_int(made, number)
-    _set_safe(made, SafeUUID.unknown)
-    return made
+    ids = [UUID.__new__(UUID) for _ in noise]
+    for made, time, bits in zip(ids, range(first, first + count), noise, strict=True):
+        _set_int(
+            made, time // 1000 << 80 | _VERSION | time % 1000 * 4096 // 1000 << 64 | _VARIANT | bits & _RANDOM
+        )
+        _set_safe(made, _UNKNOWN)
+    return ids

@@ -2170,7 +2170,9 @@ CREATE FUNCTION minutehand.due_of(ids uuid[], scope text) RETURNS uuid[]
 begin
     return array(select j.id
                    from minutehand.jobs_live j
-                  where j.id = any (ids) and scope in ('', j.tenant) and j.visible <= now()
+                  where j.id = any (ids) and scope in ('', j.tenant)
+                    -- As in offer.sql, `coalesce` keeps the planner from another index.
+                    and coalesce(j.visible <= now(), false)
                     and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.run_at, j.expires, now()));
 end
 $$;
@@ -2801,7 +2803,8 @@ CREATE FUNCTION minutehand.first_later(ids uuid[], scope text) RETURNS timestamp
 begin
     return (select min(j.visible)
               from minutehand.jobs_live j
-             where j.id = any (ids) and scope in ('', j.tenant) and j.visible > now() and coalesce(j.offered, j.claimed) is null);
+             where j.id = any (ids) and scope in ('', j.tenant) and coalesce(j.visible > now(), false)
+               and coalesce(j.offered, j.claimed) is null);
 end
 $$;
 
@@ -4775,7 +4778,9 @@ begin
            cancelling = case when given.cancels then minutehand.reason_of_failure(has_failed) end
       from (select j.id, has_failed is not null and j.after_failure <> 'run' as cancels
               from minutehand.jobs_live j where j.id = any (release.successors)) given
-     where s.id = given.id and s.id = any (release.successors) and s.visible = minutehand.while_waiting()
+     where s.id = given.id and s.id = any (release.successors)
+       -- As in offer.sql, `coalesce` keeps the planner from another index.
+       and coalesce(s.visible = minutehand.while_waiting(), false)
        and (given.cancels or not exists (select from minutehand.waits w where w.successor = s.id));
 end
 $$;
@@ -6944,7 +6949,7 @@ CREATE INDEX jobs_live_cancelling ON minutehand.jobs_live USING btree (visible) 
 
 CREATE INDEX jobs_live_claimed ON minutehand.jobs_live USING btree (queue, key, tenant) WHERE ((key IS NOT NULL) AND (claimed IS NOT NULL));
 
-CREATE INDEX jobs_live_due ON minutehand.jobs_live USING btree (queue, priority, visible, id);
+CREATE INDEX jobs_live_due ON minutehand.jobs_live USING btree (queue, priority, visible, id) WHERE (visible IS NOT NULL);
 
 CREATE INDEX jobs_live_expiring ON minutehand.jobs_live USING btree ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) WHERE ((expires IS NOT NULL) AND (attempts = 0));
 

@@ -19,7 +19,7 @@ from minutehand.cli.stop import Stop
 from minutehand.cli.values import duration
 from minutehand.cli.work_crew import run_crew
 from minutehand.database import Database
-from minutehand.errors import BusyError, ConflictError, InvalidJobError, UnreachableError
+from minutehand.errors import PASSING, InvalidJobError
 from minutehand.handlers import HandlerPackage
 from minutehand.model.event import Event
 from minutehand.model.queues import Queues
@@ -164,7 +164,7 @@ def _run_resident(run: Callable[[], object], stop: Stop, drain: bool) -> None:
         try:
             run()
             return
-        except (UnreachableError, ConflictError, BusyError) as error:
+        except PASSING as error:
             if drain:
                 raise
             print_message(f"{error}; retrying")

@@ -28,16 +28,24 @@ def _alike(snapshots: Runs) -> str:
     """Return the table of systems whose runs were equally long, and what belongs to it."""
     first = next(iter(snapshots.values()))
     seconds, window = f"{first.seconds:,} seconds", f"{first.window} seconds"
-    commits = sorted({runs.commit for runs in snapshots.values()})
-    measured = "commit is" if len(commits) == 1 else "commits are"
     return (
         f"These systems ran twice for {seconds} at {first.rate} jobs per second, with and without the transaction. "
         f"The first columns are the last {window}; the last ones are the ratios of the p99 with the transaction to "
         f"that without it, in each {window}. The target is at most {GOAL}.\n\n"
         f"{snapshot_table(snapshots)}\n\n"
-        f"In the last {window}, these were above the target: {_above(snapshots)}. "
-        f"The measured {measured} of {', '.join(commits)}."
+        f"In the last {window}, these were above the target: {_above(snapshots)}. {_commits(snapshots)}"
     )
+
+
+def _commits(snapshots: Runs) -> str:
+    """Return the measured commits, of which each system has one."""
+    titles: dict[str, list[str]] = {}
+    for title, runs in snapshots.items():
+        titles.setdefault(runs.commit, []).append(title)
+    if len(titles) == 1:
+        return f"The measured commit is of {next(iter(titles))}."
+    measured = "; ".join(f"{commit} ({', '.join(titles[commit])})" for commit in sorted(titles))
+    return f"The measured commits are of {measured}."
 
 
 def snapshot_table(snapshots: Runs) -> str:

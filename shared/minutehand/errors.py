@@ -200,5 +200,5 @@ class NewerSchemaError(SchemaError):
     """The schema is newer than this code, as after a rollback of the code."""
 
 
-# They may pass without a change of the program, the job or the settings: what runs for long tries again later.
+# They may pass without a change of the program, the job or the settings. A resident worker tries again later.
 PASSING = (UnreachableError, ReadOnlyError, ConflictError, BusyError)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from minutehand.database import Database, Record
 from minutehand.ends.abandoned import MAX_REAPED, expire, find_recurring, reap
-from minutehand.errors import UnreachableError
+from minutehand.errors import ReadOnlyError, UnreachableError
 from minutehand.events import emit
 from minutehand.events.publish import publish
 from minutehand.model.failure import message_of
@@ -82,7 +82,7 @@ class Steps:
         # A stored value may cause any error.
         except Exception as error:
             self.failed.append(name)
-            self.unreachable = isinstance(error, UnreachableError)
+            self.unreachable = isinstance(error, (UnreachableError, ReadOnlyError))
             # Without the trace, whose cause may quote a row.
             logger.error("maintenance could not %s: %s: %s", name, type(error).__name__, message_of(error))
             return None

@@ -10,8 +10,10 @@ from psycopg.conninfo import make_conninfo
 
 from minutehand import AsyncDatabase, Database, enqueue
 from minutehand.claim import take
+from minutehand.database.preparing import USES
 from minutehand.errors import ReadOnlyError
 from minutehand.finish import finish, finish_all
+from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import DONE, Done
 from tests import servers
 from tests.event_loop import run_in_loop
@@ -57,6 +59,64 @@ def test_connection_to_a_replica_is_replaced(call: Callable[[Database], object],
     cluster.leads_to_writer = True
 
     call(db)
+    db.close()
+
+
+@pytest.mark.parametrize("uses", [1, 3 * USES])
+def test_connection_whose_server_became_a_replica_is_replaced(uses: int, db: Database) -> None:
+    """Also if the statement is prepared."""
+    for _ in range(uses):
+        enqueue("echo", connection=db)
+    db.connection.execute(DEMOTE)
+    with pytest.raises(ReadOnlyError):
+        enqueue("echo", connection=db)
+
+    assert enqueue("echo", connection=db).outcome == "created"
+
+
+def test_connection_is_replaced_after_the_error_of_a_handlers_statement(db: Database) -> None:
+    db.connection.execute(DEMOTE)
+    with (
+        pytest.raises(psycopg.errors.ReadOnlySqlTransaction),
+        db.transaction(raw_errors=True) as connection,
+    ):
+        connection.execute("create table mine ()")
+
+    assert enqueue("echo", connection=db).outcome == "created"
+
+
+def test_transaction_goes_on_after_a_refused_savepoint(db: Database) -> None:
+    with db.transaction() as connection:
+        connection.execute("set transaction read only")
+        with pytest.raises(ReadOnlyError), db.transaction():
+            enqueue("echo", connection=db)
+
+        assert db.run("clock")
+
+
+def test_pool_replaces_all_connections_to_a_replica(cluster: Cluster) -> None:
+    async def run() -> None:
+        db = AsyncDatabase(cluster, connections=2)
+        async with db.acquire(), db.acquire():
+            pass
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            async with db.acquire() as connection:
+                await connection.execute("create table mine ()")
+        cluster.leads_to_writer = True
+
+        for _ in range(2):
+            assert (await enqueue("echo", connection=db)).outcome == "created"
+        await db.close()
+
+    run_in_loop(run())
+
+
+def test_maintenance_ends_at_the_first_refused_step(cluster: Cluster) -> None:
+    db = Database(cluster)
+    run_maintenance(db)
+
+    # `has_checks` only reads.
+    assert cluster.opened <= 2
     db.close()
 
 

@@ -34,7 +34,7 @@ class Window:
 def choose_window(config: ReportConfig) -> Window:
     """Return the requested days, or by default the four weeks up to the last day that has jobs.
 
-    If the first day with jobs is later than four weeks before, the window begins there: costs of a month are scaled by
+    If the first day with jobs is later than that, the window begins there: costs of a month are scaled by
     the days of the window. Raises LakeError if the lake does not exist, and InputError if the window is too long.
     """
     lake = _lake(config)

@@ -15,10 +15,10 @@ from minutehand.database.async_connection import AsyncExecutor, ConnectionExecut
 from minutehand.database.driver_errors import translated
 from minutehand.database.executor import Executor, ExecutorSource
 from minutehand.database.fetching import Record
-from minutehand.database.liveness import is_suspect, responds
+from minutehand.database.liveness import READ_ONLY, is_suspect, responds
 from minutehand.database.opening import AsyncConnection, Dial, Parts, open_connection
 from minutehand.database.preparing import Preparing
-from minutehand.errors import ConfigurationError, ReadOnlyError
+from minutehand.errors import ConfigurationError
 from minutehand.model.payload import decode
 from minutehand.settings import database_url
 
@@ -68,9 +68,10 @@ class AsyncDatabase(ExecutorSource):
             connection = await self._connection()
             try:
                 yield connection
-            except ReadOnlyError:
+            except READ_ONLY:
                 # After a failover, another server accepts writes.
                 _discard(connection)
+                self._discard_idle()
                 raise
             finally:
                 self._release(connection)
@@ -94,6 +95,9 @@ class AsyncDatabase(ExecutorSource):
         if loop is self._loop:
             return
         self._loop, self._free = loop, asyncio.Semaphore(self._size)
+        self._discard_idle()
+
+    def _discard_idle(self) -> None:
         while self._idle:
             _discard(self._idle.pop()[0])
 

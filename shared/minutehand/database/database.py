@@ -235,7 +235,7 @@ class Database:
     def _closing_if_broken(self) -> Iterator[None]:
         try:
             yield
-        except DatabaseError as error:
+        except (DatabaseError, psycopg.Error) as error:
             self._disconnect_after(error)
             raise
 

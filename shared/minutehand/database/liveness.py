@@ -11,6 +11,7 @@ from minutehand.errors import ReadOnlyError, UnreachableError
 
 AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 
+READ_ONLY = (ReadOnlyError, psycopg.errors.ReadOnlySqlTransaction)
 SECONDS = 3.0
 IDLE_SECONDS = 30.0
 
@@ -27,9 +28,10 @@ def is_dead(connection: psycopg.Connection[Any], used: float) -> bool:
 def is_over(connection: psycopg.Connection[Any], error: Exception) -> bool:
     """Return whether a connection must be replaced after an error: it broke, or its server accepts no writes.
 
-    After a failover, another server does. An open transaction has to end first.
+    After a failover, another server does. An open transaction has to end first. The error of a handler's own statement
+    is the driver's.
     """
-    if isinstance(error, ReadOnlyError):
+    if isinstance(error, READ_ONLY):
         return connection.pgconn.transaction_status == TransactionStatus.IDLE
     return isinstance(error, UnreachableError)
 

@@ -76,6 +76,8 @@ class Preparing:
         self._off = mode == "never" or (mode == "auto" and is_rds_proxy(connection.info.host))
         self._verifying = mode != "always"
         self._began, self._uses = -inf, dict[str, float]()
+        # The statements that ran often in the period before this one, which are prepared at once.
+        self._often: set[str] = set()
         self._renewed = self._prepared = False
         self._direct: Direct | None = None
 
@@ -86,13 +88,14 @@ class Preparing:
         # By the wall clock, since the monotonic one may stop while the process is frozen.
         if not 0 <= (passed := time() - self._began) < FRESH_SECONDS:
             self._began, self._renewed = time(), False
-            # What ran often until now is prepared at once. After a pause, it may run a few times only.
-            often = {name: uses for name, uses in self._uses.items() if uses > USES}
-            self._uses = often if 0 <= passed < 2 * FRESH_SECONDS else {}
+            # After a pause, what ran often before may run a few times only.
+            continues = 0 <= passed < 2 * FRESH_SECONDS
+            self._often = {each for each, uses in self._uses.items() if continues and uses > USES}
+            self._uses.clear()
         self._uses[name] = uses = self._uses.get(name, 0) + 1
         pgconn = self._connection.pgconn
         return (
-            uses > USES
+            (uses > USES or (uses > 0 and name in self._often))
             and pgconn.transaction_status == TransactionStatus.IDLE
             and pgconn.pipeline_status == PipelineStatus.OFF
             # Values are encoded once for all connections.

@@ -71,7 +71,7 @@ class Part:
         """Yield when each job is visible, as the statement computes it from the time that it returned."""
         zone, now = moment.tzinfo, moment.astimezone(UTC)
         last = (now + MICROSECOND * self.places[-1]).astimezone(zone)
-        if not self.times and last.utcoffset() == moment.utcoffset() and not last.fold:
+        if not (self.times or moment.fold or last.fold) and last.utcoffset() == moment.utcoffset():
             # Without a conversion for each, because the clock of the zone does not change in this time.
             yield from [moment + MICROSECOND * place for place in self.places]
             return

@@ -2170,9 +2170,7 @@ CREATE FUNCTION minutehand.due_of(ids uuid[], scope text) RETURNS uuid[]
 begin
     return array(select j.id
                    from minutehand.jobs_live j
-                  where j.id = any (ids) and scope in ('', j.tenant)
-                    -- As in offer.sql, `coalesce` keeps the planner from another index.
-                    and coalesce(j.visible <= now(), false)
+                  where j.id = any (ids) and scope in ('', j.tenant) and j.visible <= now()
                     and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.run_at, j.expires, now()));
 end
 $$;
@@ -2803,8 +2801,7 @@ CREATE FUNCTION minutehand.first_later(ids uuid[], scope text) RETURNS timestamp
 begin
     return (select min(j.visible)
               from minutehand.jobs_live j
-             where j.id = any (ids) and scope in ('', j.tenant) and coalesce(j.visible > now(), false)
-               and coalesce(j.offered, j.claimed) is null);
+             where j.id = any (ids) and scope in ('', j.tenant) and j.visible > now() and coalesce(j.offered, j.claimed) is null);
 end
 $$;
 
@@ -3188,7 +3185,7 @@ CREATE FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp w
              from (select j.*
                      from minutehand.jobs_live j
                     where j.queue = s.queue and j.priority = s.priority and j.visible >= s.floor and j.visible <= moment
-                    order by j.visible, j.id
+                    order by j.visible, coalesce(j.id, j.id)
                     limit s.head + cardinality(tried)) r
             where (s.whole or r.tenant = '') and r.group is null
               and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
@@ -4604,8 +4601,8 @@ begin
                  from minutehand.jobs_live j
                 where j.queue = in_queue and j.priority = with_priority
                   -- Without another lower bound, from which the index would be read instead.
-                  and (j.visible, j.id) >= (after_visible, after_id) and j.visible <= moment
-                order by j.visible, j.id
+                  and (j.visible, coalesce(j.id, j.id)) >= (after_visible, after_id) and j.visible <= moment
+                order by j.visible, coalesce(j.id, j.id)
                 limit rows) r;
     else
         select array_agg(row(r.id, in_queue, with_priority, r.visible, of_part, r.kind, coalesce(r.key, ''), null, '')::minutehand.candidate)
@@ -4778,9 +4775,7 @@ begin
            cancelling = case when given.cancels then minutehand.reason_of_failure(has_failed) end
       from (select j.id, has_failed is not null and j.after_failure <> 'run' as cancels
               from minutehand.jobs_live j where j.id = any (release.successors)) given
-     where s.id = given.id and s.id = any (release.successors)
-       -- As in offer.sql, `coalesce` keeps the planner from another index.
-       and coalesce(s.visible = minutehand.while_waiting(), false)
+     where s.id = given.id and s.id = any (release.successors) and s.visible = minutehand.while_waiting()
        and (given.cancels or not exists (select from minutehand.waits w where w.successor = s.id));
 end
 $$;
@@ -5480,7 +5475,7 @@ CREATE FUNCTION minutehand.stream_groups(stream minutehand.stream, at_tenant tex
           from minutehand.jobs_live j
          where (stream).whole and j.queue = (stream).queue and j.priority = (stream).priority
            and j.visible >= (stream).floor and j.visible <= moment
-         order by j.visible, j.id
+         order by j.visible, coalesce(j.id, j.id)
          limit minutehand.few_due((stream).most) + 1
     ), few as materialized (
         select (stream).whole and count(*) <= minutehand.few_due((stream).most) as yes from due
@@ -5661,7 +5656,7 @@ begin
          where exists (select from minutehand.jobs_live j
                         where b.part = '' and j.queue = b.queue and j.priority = b.priority
                           and j.visible >= b.floor and j.visible <= moment
-                        order by j.visible, j.id offset b.head + cardinality(tried))
+                        order by j.visible, coalesce(j.id, j.id) offset b.head + cardinality(tried))
             or exists (select from minutehand.jobs_live j
                         where b.part <> '' and j.queue = b.queue and j.priority = b.priority and j.tenant = b.part and j.tenant <> ''
                           and j.visible >= b.floor and j.visible <= moment
@@ -5849,11 +5844,11 @@ CREATE FUNCTION minutehand.turn_order(in_queue text, with_priority integer, floo
                 cross join lateral (
                       (select tenant from minutehand.jobs_live
                         where l.more and queue = in_queue and priority = with_priority and visible >= turn_order.floor and visible <= moment
-                        order by visible, id limit minutehand.scan_rows('head'))
+                        order by visible, coalesce(id, id) limit minutehand.scan_rows('head'))
                        union all
                       (select tenant from minutehand.jobs_live
                         where l.more and queue = in_queue and priority = with_priority and visible >= turn_order.floor and visible <= moment
-                        order by visible desc, id desc limit minutehand.scan_rows('head'))) j
+                        order by visible desc, coalesce(id, id) desc limit minutehand.scan_rows('head'))) j
                 where j.tenant <> ''
                except
                select tenant from listed) a
@@ -6949,7 +6944,7 @@ CREATE INDEX jobs_live_cancelling ON minutehand.jobs_live USING btree (visible) 
 
 CREATE INDEX jobs_live_claimed ON minutehand.jobs_live USING btree (queue, key, tenant) WHERE ((key IS NOT NULL) AND (claimed IS NOT NULL));
 
-CREATE INDEX jobs_live_due ON minutehand.jobs_live USING btree (queue, priority, visible, id) WHERE (visible IS NOT NULL);
+CREATE INDEX jobs_live_due ON minutehand.jobs_live USING btree (queue, priority, visible, COALESCE(id, id));
 
 CREATE INDEX jobs_live_expiring ON minutehand.jobs_live USING btree ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) WHERE ((expires IS NOT NULL) AND (attempts = 0));
 

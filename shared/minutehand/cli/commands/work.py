@@ -159,7 +159,7 @@ def _work(
 
 
 def _run_resident(run: Callable[[], object], stop: Stop, drain: bool) -> None:
-    """Run until stopped or drained; unless draining, reconnect to a database that becomes unreachable."""
+    """Run until stopped or drained; unless draining, try again after errors that may pass."""
     while True:
         try:
             run()

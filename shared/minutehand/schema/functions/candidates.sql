@@ -158,7 +158,7 @@ as $$
              from (select j.*
                      from minutehand.jobs_live j
                     where j.queue = s.queue and j.priority = s.priority and j.visible >= s.floor and j.visible <= moment
-                    order by j.visible, j.id
+                    order by j.visible, coalesce(j.id, j.id)
                     limit s.head + cardinality(tried)) r
             where (s.whole or r.tenant = '') and r.group is null
               and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)

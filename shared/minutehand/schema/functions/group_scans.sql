@@ -70,7 +70,7 @@ as $$
           from minutehand.jobs_live j
          where (stream).whole and j.queue = (stream).queue and j.priority = (stream).priority
            and j.visible >= (stream).floor and j.visible <= moment
-         order by j.visible, j.id
+         order by j.visible, coalesce(j.id, j.id)
          limit minutehand.few_due((stream).most) + 1
     ), few as materialized (
         select (stream).whole and count(*) <= minutehand.few_due((stream).most) as yes from due

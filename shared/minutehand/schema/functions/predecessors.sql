@@ -94,9 +94,7 @@ begin
            cancelling = case when given.cancels then minutehand.reason_of_failure(has_failed) end
       from (select j.id, has_failed is not null and j.after_failure <> 'run' as cancels
               from minutehand.jobs_live j where j.id = any (release.successors)) given
-     where s.id = given.id and s.id = any (release.successors)
-       -- As in offer.sql, `coalesce` keeps the planner from another index.
-       and coalesce(s.visible = minutehand.while_waiting(), false)
+     where s.id = given.id and s.id = any (release.successors) and s.visible = minutehand.while_waiting()
        and (given.cancels or not exists (select from minutehand.waits w where w.successor = s.id));
 end
 $$;

@@ -198,11 +198,11 @@ as $$
                 cross join lateral (
                       (select tenant from minutehand.jobs_live
                         where l.more and queue = in_queue and priority = with_priority and visible >= turn_order.floor and visible <= moment
-                        order by visible, id limit minutehand.scan_rows('head'))
+                        order by visible, coalesce(id, id) limit minutehand.scan_rows('head'))
                        union all
                       (select tenant from minutehand.jobs_live
                         where l.more and queue = in_queue and priority = with_priority and visible >= turn_order.floor and visible <= moment
-                        order by visible desc, id desc limit minutehand.scan_rows('head'))) j
+                        order by visible desc, coalesce(id, id) desc limit minutehand.scan_rows('head'))) j
                 where j.tenant <> ''
                except
                select tenant from listed) a

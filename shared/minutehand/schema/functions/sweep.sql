@@ -35,8 +35,8 @@ begin
                  from minutehand.jobs_live j
                 where j.queue = in_queue and j.priority = with_priority
                   -- Without another lower bound, from which the index would be read instead.
-                  and (j.visible, j.id) >= (after_visible, after_id) and j.visible <= moment
-                order by j.visible, j.id
+                  and (j.visible, coalesce(j.id, j.id)) >= (after_visible, after_id) and j.visible <= moment
+                order by j.visible, coalesce(j.id, j.id)
                 limit rows) r;
     else
         select array_agg(row(r.id, in_queue, with_priority, r.visible, of_part, r.kind, coalesce(r.key, ''), null, '')::minutehand.candidate)
@@ -181,7 +181,7 @@ begin
          where exists (select from minutehand.jobs_live j
                         where b.part = '' and j.queue = b.queue and j.priority = b.priority
                           and j.visible >= b.floor and j.visible <= moment
-                        order by j.visible, j.id offset b.head + cardinality(tried))
+                        order by j.visible, coalesce(j.id, j.id) offset b.head + cardinality(tried))
             or exists (select from minutehand.jobs_live j
                         where b.part <> '' and j.queue = b.queue and j.priority = b.priority and j.tenant = b.part and j.tenant <> ''
                           and j.visible >= b.floor and j.visible <= moment

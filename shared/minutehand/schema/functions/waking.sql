@@ -89,9 +89,7 @@ as $$
 begin
     return array(select j.id
                    from minutehand.jobs_live j
-                  where j.id = any (ids) and scope in ('', j.tenant)
-                    -- As in offer.sql, `coalesce` keeps the planner from another index.
-                    and coalesce(j.visible <= now(), false)
+                  where j.id = any (ids) and scope in ('', j.tenant) and j.visible <= now()
                     and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.run_at, j.expires, now()));
 end
 $$;
@@ -103,8 +101,7 @@ as $$
 begin
     return (select min(j.visible)
               from minutehand.jobs_live j
-             where j.id = any (ids) and scope in ('', j.tenant) and coalesce(j.visible > now(), false)
-               and coalesce(j.offered, j.claimed) is null);
+             where j.id = any (ids) and scope in ('', j.tenant) and j.visible > now() and coalesce(j.offered, j.claimed) is null);
 end
 $$;
 

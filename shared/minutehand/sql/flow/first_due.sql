@@ -12,6 +12,6 @@ select l.priority, j.visible as reached, j.id
         where queue = %(queue)s and priority = l.priority
           and visible >= l.floor and visible <= now() - interval '1 second' and attempts < max_attempts
           and cancelling is null and (expires is null or minutehand.expires_at(run_at, expires) > now() or attempts > 0)
-        order by visible, id
+        order by visible, coalesce(id, id)
         limit 1) j
  where (select count(*) from lane) = 1

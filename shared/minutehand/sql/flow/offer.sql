@@ -69,9 +69,7 @@ with busy as materialized (
     select minutehand.note_unclaimed(array_agg(id), array_agg(tenant), array_agg(offered), array_agg(visible), array_agg('lapsed'::text))
       from minutehand.jobs_live
      where id = any (array(select id from chosen) || array(select id from bounded))
-       and offered is not null and (claimed is null or offered > claimed)
-       -- Hides from the planner that `jobs_live_due` could be searched for the ids; see 0024_due_index.sql.
-       and coalesce(visible <= coalesce(%(now)s, now()), false)
+       and offered is not null and (claimed is null or offered > claimed) and visible <= coalesce(%(now)s, now())
     having count(*) > 0
 )
 update minutehand.jobs_live

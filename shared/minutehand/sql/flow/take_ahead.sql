@@ -20,10 +20,10 @@ with lane as materialized (
       from (select id, visible, coalesce(claimed, lapsed) is not null as alone
               from minutehand.jobs_live
              where queue = %(queue)s and priority = (select priority from lane)
-               and (visible, id) >= ((select visible from lane), (select id from lane))
+               and (visible, coalesce(id, id)) >= ((select visible from lane), (select id from lane))
                and visible <= now() and attempts < max_attempts
                and cancelling is null and (expires is null or minutehand.expires_at(run_at, expires) > now() or attempts > 0)
-             order by visible, id
+             order by visible, coalesce(id, id)
              -- A subquery hides the limit from the planner, which would sort what looks like few rows.
              limit (select %(limit)s::bigint)
                for update skip locked) due

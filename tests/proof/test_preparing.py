@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from itertools import compress, product
-from time import time
 from typing import Any
 from uuid import uuid4
 
@@ -198,27 +197,6 @@ def test_new_period_prepares_again(db: Database, wire: Wire, monkeypatch: pytest
 
     assert len(named(wire)) == 2
     assert db.connection.execute(COUNT).fetchone() == (1,)
-
-
-def test_statement_that_ran_often_is_prepared_at_once_in_the_next_period(
-    db: Database, wire: Wire, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [time()]
-    monkeypatch.setattr(preparing, "time", lambda: now[0])
-    enqueue_often(db)
-
-    now[0] += preparing.FRESH_SECONDS
-    enqueue("echo", connection=db)
-    assert len(named(wire)) == 2
-
-    # In that period, it ran once.
-    now[0] += preparing.FRESH_SECONDS
-    enqueue("echo", connection=db)
-    # After a pause, nothing is known.
-    enqueue_often(db)
-    now[0] += 2 * preparing.FRESH_SECONDS
-    enqueue("echo", connection=db)
-    assert len(named(wire)) == 3
 
 
 def plan_of_check(db: Database) -> str:

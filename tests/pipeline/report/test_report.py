@@ -200,7 +200,7 @@ def test_report_command_checks_before_spark_starts(spark: SparkSession, tmp_path
     taken, wrong = run(), run("--target", "100")
 
     assert json.loads(dry.stdout) == {
-        "since": "2026-03-03",
+        "since": "2026-03-30",
         "until": "2026-03-30",
         "days": 1,
         "jobs": 1,

@@ -87,6 +87,7 @@ def test_duplicate_delivery_claims_at_most_1_05_times_per_job(flow: Flow) -> Non
         claims = [line for line in home.lines("WorkerFunction") if line.get("message") == "claimed"]
         reading = home.lambda_.meter.functions["WorkerFunction"]
 
-    assert reading.invocations > 1.5 * len(jobs)
+    # Each event was delivered twice. There may be fewer events than jobs, because workers take further ones.
+    assert reading.invocations > 1.5 * reading.events
     assert len(claims) <= 1.05 * len(jobs)
     assert {(flow.row(job).state, flow.row(job).attempts) for job in jobs} == {("done", 1)}

@@ -1,6 +1,7 @@
 """After a failover, a connection to the former writer is replaced: its server accepts no writes."""
 
 from collections.abc import Callable
+from threading import Event as Flag
 from typing import Any
 
 import psycopg
@@ -13,8 +14,11 @@ from minutehand.claim import take
 from minutehand.database.preparing import USES
 from minutehand.errors import ReadOnlyError
 from minutehand.finish import finish, finish_all
+from minutehand.handlers import HandlerTable
 from minutehand.maintenance import run_maintenance
+from minutehand.model.event import Event
 from minutehand.model.outcome import DONE, Done
+from minutehand.work import work
 from tests import servers
 from tests.event_loop import run_in_loop
 
@@ -117,6 +121,16 @@ def test_maintenance_ends_at_the_first_refused_step(cluster: Cluster) -> None:
 
     # `has_checks` only reads.
     assert cluster.opened <= 2
+    db.close()
+
+
+def test_worker_on_a_replica_is_not_reported_as_halted(cluster: Cluster) -> None:
+    """`minutehand work` tries again."""
+    db, events = Database(cluster), list[Event]()
+    with pytest.raises(ReadOnlyError):
+        work(db, HandlerTable({}), Flag(), queues="default", hook=events.append)
+
+    assert events == []
     db.close()
 
 

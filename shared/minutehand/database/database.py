@@ -16,7 +16,7 @@ from minutehand.database.completing import complete
 from minutehand.database.conflicts import attempts
 from minutehand.database.driver_errors import translate, translated
 from minutehand.database.fetching import Record, fetch
-from minutehand.database.liveness import is_dead, is_over
+from minutehand.database.liveness import is_dead, must_be_replaced
 from minutehand.database.opening import Connection, connect
 from minutehand.database.pipelining import pipelined
 from minutehand.database.preparing import Preparing, execute_prepared
@@ -240,5 +240,5 @@ class Database:
             raise
 
     def _disconnect_after(self, error: Exception) -> None:
-        if self._connection is not None and is_over(self._connection, error):
+        if self._connection is not None and must_be_replaced(self._connection, error):
             self.disconnect()

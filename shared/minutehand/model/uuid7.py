@@ -1,7 +1,7 @@
 """Ids like the database's: UUIDs of version 7 (RFC 9562), which sort by the time of their creation."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from struct import unpack
 from uuid import UUID, SafeUUID
@@ -32,9 +32,3 @@ def uuid7s(moment: datetime, count: int) -> list[UUID]:
         )
         _set_safe(made, _UNKNOWN)
     return ids
-
-
-def uuid_array(ids: Iterable[UUID]) -> str:
-    """Return the text of an array of ids, which takes a tenth of the time of the driver's."""
-    # As `hex` does, without a call for each.
-    return "{" + ",".join([f"{each.int:032x}" for each in ids]) + "}"

@@ -104,6 +104,17 @@ def test_tenant_whose_jobs_cannot_start_gets_no_turn(queue: Queue) -> None:
     assert offered(queue, 1) == {"z": 1}
 
 
+@pytest.mark.fault("functions/streams", r"and minutehand\.has_room\(v\.tenant[^\n]*", "")
+def test_tenant_whose_limit_is_full_gets_no_turn(queue: Queue) -> None:
+    fill(queue, BACKLOG, "loud")
+    limit(queue.database, 1, tenant="loud", kind="slow")
+    assert offered(queue, 1) == {"loud": 1}
+    enqueue(queue, "z")
+    queue.sql("truncate minutehand.turn_ends, minutehand.turns")
+
+    assert offered(queue, 2) == {"z": 1}
+
+
 def test_jobs_that_another_session_holds_are_replaced(queue: Queue) -> None:
     fill(queue, 10, "a")
     enqueue(queue, "b")

@@ -3449,43 +3449,6 @@ CREATE FUNCTION minutehand.lane_groups(in_queue text, with_priority integer, aft
     select n.tenant, n.group, n.visible, n.step from n where until_group is null or (n.tenant, n.group) <= (until_tenant, until_group)
 $$;
 
-CREATE FUNCTION minutehand.lane_tenants(in_queue text, with_priority integer, after text, moment timestamp with time zone) RETURNS TABLE(tenant text, due boolean)
-    LANGUAGE sql STABLE
-    AS $$
-    select n.tenant, n.visible <= moment
-      from (with recursive n (tenant, visible) as (
-                (select j.tenant::text, j.visible
-                   from minutehand.jobs_live j
-                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > lane_tenants.after
-                  order by j.tenant, j.visible limit 1)
-                union all
-                select f.tenant, f.visible
-                  from n
-                 cross join lateral (
-                       select j.tenant::text, j.visible
-                         from minutehand.jobs_live j
-                        where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
-                        order by j.tenant, j.visible limit 1) f)
-            select * from n) n
-    union all
-    select n.tenant, n.visible <= moment
-      from (with recursive n (tenant, visible) as (
-                (select j.tenant::text, j.visible
-                   from minutehand.jobs_live j
-                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant <= lane_tenants.after
-                  order by j.tenant, j.visible limit 1)
-                union all
-                select f.tenant, f.visible
-                  from n
-                 cross join lateral (
-                       select j.tenant::text, j.visible
-                         from minutehand.jobs_live j
-                        where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
-                          and j.tenant <= lane_tenants.after
-                        order by j.tenant, j.visible limit 1) f)
-            select * from n) n
-$$;
-
 CREATE FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, started timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -5740,6 +5703,94 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.tenants_in_lane(in_queue text, with_priority integer, after text, moment timestamp with time zone) RETURNS TABLE(tenant text, due boolean, first uuid)
+    LANGUAGE sql STABLE
+    AS $$
+    select n.tenant, n.visible <= moment, n.id
+      from (with recursive n (tenant, visible, id) as (
+                (select j.tenant::text, j.visible, j.id
+                   from minutehand.jobs_live j
+                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > tenants_in_lane.after
+                  order by j.tenant, j.visible, j.id limit 1)
+                union all
+                select f.tenant, f.visible, f.id
+                  from n
+                 cross join lateral (
+                       select j.tenant::text, j.visible, j.id
+                         from minutehand.jobs_live j
+                        where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
+                        order by j.tenant, j.visible, j.id limit 1) f)
+            select * from n) n
+    union all
+    select n.tenant, n.visible <= moment, n.id
+      from (with recursive n (tenant, visible, id) as (
+                (select j.tenant::text, j.visible, j.id
+                   from minutehand.jobs_live j
+                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant <= tenants_in_lane.after
+                  order by j.tenant, j.visible, j.id limit 1)
+                union all
+                select f.tenant, f.visible, f.id
+                  from n
+                 cross join lateral (
+                       select j.tenant::text, j.visible, j.id
+                         from minutehand.jobs_live j
+                        where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
+                          and j.tenant <= tenants_in_lane.after
+                        order by j.tenant, j.visible, j.id limit 1) f)
+            select * from n) n
+$$;
+
+CREATE FUNCTION minutehand.tenants_in_turn(in_queue text, with_priority integer, floor timestamp with time zone, most integer, moment timestamp with time zone, full_scope minutehand.full_scope) RETURNS TABLE(tenant text, weight integer, due boolean, first uuid, seen timestamp with time zone, listed bigint, ahead double precision)
+    LANGUAGE sql STABLE
+    AS $$
+    with present as materialized (
+        select coalesce(max(o.last), '') as last, coalesce(max(o.now), 0) as now from minutehand.turns o where o.queue = in_queue
+    ), listed as materialized (
+        select t.tenant, t.due, t.first, row_number() over () as listed, greatest(e.ends - p.now, 0) as ahead
+          from present p
+         -- With a subquery as an argument, the function would list all tenants before the limit applies.
+         cross join lateral minutehand.tenants_in_lane(in_queue, with_priority, p.last, moment) t
+          left join lateral (select o.ends from minutehand.turn_ends o where o.queue = in_queue and o.turn = t.tenant limit 1) e on true
+         limit most
+    ), at_ends as materialized (
+        select a.tenant, greatest(e.ends - p.now, 0) as ahead
+          from present p
+         cross join lateral (
+               select j.tenant::text
+                 from (select exists (select from listed where listed.listed = most) as more) l
+                cross join lateral (
+                      (select tenant from minutehand.jobs_live
+                        where l.more and queue = in_queue and priority = with_priority and visible >= tenants_in_turn.floor and visible <= moment
+                        order by visible, coalesce(id, id) limit minutehand.scan_rows('head'))
+                       union all
+                      (select tenant from minutehand.jobs_live
+                        where l.more and queue = in_queue and priority = with_priority and visible >= tenants_in_turn.floor and visible <= moment
+                        order by visible desc, coalesce(id, id) desc limit minutehand.scan_rows('head'))) j
+                where j.tenant <> ''
+               except
+               select tenant from listed) a
+          left join lateral (select o.ends from minutehand.turn_ends o where o.queue = in_queue and o.turn = a.tenant limit 1) e on true
+    )
+    select l.tenant, coalesce(q.weight, s.weight, 1), l.due and (full_scope.tenants ? l.tenant) is not true, l.first,
+           case when p.blocked_by is not null and minutehand.are_full(p.blocked_by, full_scope.kinds, full_scope.others) then p.seen end, l.listed, l.ahead
+      from ((select * from listed where ahead = 0)
+             union all
+            (select tenant, true, null, null, ahead from at_ends where ahead = 0)
+             union all
+            (select *
+               from (select * from listed union all select tenant, true, null, null, ahead from at_ends) u
+              where u.ahead > 0
+              -- The last one is where the next tick goes on, even if this one does not get that far.
+              order by u.listed is not distinct from most desc, u.ahead, u.listed)) l (tenant, due, first, listed, ahead)
+      left join lateral (select o.weight from minutehand.shares o where o.turn = l.tenant and o.queue = in_queue limit 1) q on true
+      left join lateral (select o.weight from minutehand.shares o where o.turn = l.tenant and o.queue = '' limit 1) s on true
+      left join lateral (
+           select o.blocked_by, o.seen
+             from minutehand.positions o
+            where o.queue = in_queue and o.priority = with_priority and not o.whole and o.part = l.tenant and o.blocked
+            limit 1) p on true
+$$;
+
 CREATE FUNCTION minutehand.tenants_tables() RETURNS SETOF regclass
     LANGUAGE sql STABLE
     AS $$
@@ -5821,57 +5872,6 @@ begin
     end if;
     return true;
 end
-$$;
-
-CREATE FUNCTION minutehand.turn_order(in_queue text, with_priority integer, floor timestamp with time zone, most integer, moment timestamp with time zone, full_scope minutehand.full_scope) RETURNS TABLE(tenant text, weight integer, due boolean, seen timestamp with time zone, listed bigint, ahead double precision)
-    LANGUAGE sql STABLE
-    AS $$
-    with present as materialized (
-        select coalesce(max(o.last), '') as last, coalesce(max(o.now), 0) as now from minutehand.turns o where o.queue = in_queue
-    ), listed as materialized (
-        select t.tenant, t.due, row_number() over () as listed, greatest(e.ends - p.now, 0) as ahead
-          from present p
-         -- With a subquery as an argument, the function would list all tenants before the limit applies.
-         cross join lateral minutehand.lane_tenants(in_queue, with_priority, p.last, moment) t
-          left join lateral (select o.ends from minutehand.turn_ends o where o.queue = in_queue and o.turn = t.tenant limit 1) e on true
-         limit most
-    ), at_ends as materialized (
-        select a.tenant, greatest(e.ends - p.now, 0) as ahead
-          from present p
-         cross join lateral (
-               select j.tenant::text
-                 from (select exists (select from listed where listed.listed = most) as more) l
-                cross join lateral (
-                      (select tenant from minutehand.jobs_live
-                        where l.more and queue = in_queue and priority = with_priority and visible >= turn_order.floor and visible <= moment
-                        order by visible, coalesce(id, id) limit minutehand.scan_rows('head'))
-                       union all
-                      (select tenant from minutehand.jobs_live
-                        where l.more and queue = in_queue and priority = with_priority and visible >= turn_order.floor and visible <= moment
-                        order by visible desc, coalesce(id, id) desc limit minutehand.scan_rows('head'))) j
-                where j.tenant <> ''
-               except
-               select tenant from listed) a
-          left join lateral (select o.ends from minutehand.turn_ends o where o.queue = in_queue and o.turn = a.tenant limit 1) e on true
-    )
-    select l.tenant, coalesce(q.weight, s.weight, 1), l.due and (full_scope.tenants ? l.tenant) is not true,
-           case when p.blocked_by is not null and minutehand.are_full(p.blocked_by, full_scope.kinds, full_scope.others) then p.seen end, l.listed, l.ahead
-      from ((select * from listed where ahead = 0)
-             union all
-            (select tenant, true, null, ahead from at_ends where ahead = 0)
-             union all
-            (select *
-               from (select * from listed union all select tenant, true, null, ahead from at_ends) u
-              where u.ahead > 0
-              -- The last one is where the next tick goes on, even if this one does not get that far.
-              order by u.listed is not distinct from most desc, u.ahead, u.listed)) l (tenant, due, listed, ahead)
-      left join lateral (select o.weight from minutehand.shares o where o.turn = l.tenant and o.queue = in_queue limit 1) q on true
-      left join lateral (select o.weight from minutehand.shares o where o.turn = l.tenant and o.queue = '' limit 1) s on true
-      left join lateral (
-           select o.blocked_by, o.seen
-             from minutehand.positions o
-            where o.queue = in_queue and o.priority = with_priority and not o.whole and o.part = l.tenant and o.blocked
-            limit 1) p on true
 $$;
 
 CREATE FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text) RETURNS SETOF uuid
@@ -5978,17 +5978,20 @@ begin
         -- The group of the first job at the head that may start, '' if it has none, or null if no job may.
         select v.*, (
                select coalesce(r.group, '')
-                 from (select j.*
-                         from minutehand.jobs_live j
-                        where j.queue = in_queue and j.priority = with_priority and j.tenant = v.tenant and j.tenant <> ''
-                          and j.visible >= greatest(visit_tenants.floor, v.seen) and j.visible <= moment
-                        order by j.visible, j.id
-                        limit minutehand.scan_rows('part')) r
+                 from ((select j.* from minutehand.jobs_live j where v.seen is null and j.id = v.first)
+                        union all
+                       -- Read only if the first one may not start: to find the place of a tenant takes five times as long as an id.
+                       (select j.*
+                          from minutehand.jobs_live j
+                         where j.queue = in_queue and j.priority = with_priority and j.tenant = v.tenant and j.tenant <> ''
+                           and j.visible >= greatest(visit_tenants.floor, v.seen) and j.visible <= moment
+                         order by j.visible, j.id
+                         limit minutehand.scan_rows('part'))) r
                 where v.due and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
                   and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), (full_scope).kinds, null, (full_scope).others)
                   and (r.group is null or ((full_scope).others ?| minutehand.group_scopes(v.tenant, r.group)) is not true)
                 limit 1) as first_group
-          from minutehand.turn_order(in_queue, with_priority, floor, most, moment, full_scope) v
+          from minutehand.tenants_in_turn(in_queue, with_priority, floor, most, moment, full_scope) v
     loop
         part := visit.tenant;
         weight := visit.weight;
@@ -7867,8 +7870,6 @@ REVOKE ALL ON FUNCTION minutehand.lane_covers(in_queue text, with_priority integ
 
 REVOKE ALL ON FUNCTION minutehand.lane_groups(in_queue text, with_priority integer, after_tenant text, after_group text, until_tenant text, until_group text, steps integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.lane_tenants(in_queue text, with_priority integer, after text, moment timestamp with time zone) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, started timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, started timestamp with time zone) TO minutehand_worker;
 
@@ -8195,6 +8196,10 @@ REVOKE ALL ON FUNCTION minutehand.tenant_of(requested text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.tenant_scope() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.tenants_in_lane(in_queue text, with_priority integer, after text, moment timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.tenants_in_turn(in_queue text, with_priority integer, floor timestamp with time zone, most integer, moment timestamp with time zone, full_scope minutehand.full_scope) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.tenants_tables() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.try_to_check(of_batch uuid, of_shard smallint) FROM PUBLIC;
@@ -8202,8 +8207,6 @@ REVOKE ALL ON FUNCTION minutehand.try_to_check(of_batch uuid, of_shard smallint)
 REVOKE ALL ON FUNCTION minutehand.try_to_check_predecessor(of_job uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.try_to_end(of_batch uuid) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.turn_order(in_queue text, with_priority integer, floor timestamp with time zone, most integer, moment timestamp with time zone, full_scope minutehand.full_scope) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text) TO minutehand_operator;

@@ -1,44 +1,44 @@
 -- Streams: where `choose` looks for due jobs. A stream is a range of an index: a lane, or of a lane that tenants share, the
 -- jobs of one tenant, or those without a tenant.
 
--- Returns the tenants with jobs in a lane, from one tenant to the end, and then from the beginning up to that tenant, and
--- whether the first of these jobs is due. Reads one entry of the index for each tenant, when the caller asks for it.
+-- Returns the tenants with jobs in a lane, from one tenant to the end, and then from the beginning up to that tenant, the first of
+-- these jobs, and whether it is due. Reads one entry of the index for each tenant, when the caller asks for it.
 -- Jobs have a column `after`, so the parameter is named with the function.
-create or replace function minutehand.lane_tenants(in_queue text, with_priority integer, after text, moment timestamptz)
-returns table (tenant text, due boolean)
+create or replace function minutehand.tenants_in_lane(in_queue text, with_priority integer, after text, moment timestamptz)
+returns table (tenant text, due boolean, first uuid)
 language sql stable rows 1000
 as $$
-    select n.tenant, n.visible <= moment
-      from (with recursive n (tenant, visible) as (
-                (select j.tenant::text, j.visible
+    select n.tenant, n.visible <= moment, n.id
+      from (with recursive n (tenant, visible, id) as (
+                (select j.tenant::text, j.visible, j.id
                    from minutehand.jobs_live j
-                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > lane_tenants.after
-                  order by j.tenant, j.visible limit 1)
+                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > tenants_in_lane.after
+                  order by j.tenant, j.visible, j.id limit 1)
                 union all
-                select f.tenant, f.visible
+                select f.tenant, f.visible, f.id
                   from n
                  cross join lateral (
-                       select j.tenant::text, j.visible
+                       select j.tenant::text, j.visible, j.id
                          from minutehand.jobs_live j
                         where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
-                        order by j.tenant, j.visible limit 1) f)
+                        order by j.tenant, j.visible, j.id limit 1) f)
             select * from n) n
     union all
-    select n.tenant, n.visible <= moment
-      from (with recursive n (tenant, visible) as (
-                (select j.tenant::text, j.visible
+    select n.tenant, n.visible <= moment, n.id
+      from (with recursive n (tenant, visible, id) as (
+                (select j.tenant::text, j.visible, j.id
                    from minutehand.jobs_live j
-                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant <= lane_tenants.after
-                  order by j.tenant, j.visible limit 1)
+                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant <= tenants_in_lane.after
+                  order by j.tenant, j.visible, j.id limit 1)
                 union all
-                select f.tenant, f.visible
+                select f.tenant, f.visible, f.id
                   from n
                  cross join lateral (
-                       select j.tenant::text, j.visible
+                       select j.tenant::text, j.visible, j.id
                          from minutehand.jobs_live j
                         where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
-                          and j.tenant <= lane_tenants.after
-                        order by j.tenant, j.visible limit 1) f)
+                          and j.tenant <= tenants_in_lane.after
+                        order by j.tenant, j.visible, j.id limit 1) f)
             select * from n) n
 $$;
 
@@ -103,17 +103,20 @@ begin
         -- The group of the first job at the head that may start, '' if it has none, or null if no job may.
         select v.*, (
                select coalesce(r.group, '')
-                 from (select j.*
-                         from minutehand.jobs_live j
-                        where j.queue = in_queue and j.priority = with_priority and j.tenant = v.tenant and j.tenant <> ''
-                          and j.visible >= greatest(visit_tenants.floor, v.seen) and j.visible <= moment
-                        order by j.visible, j.id
-                        limit minutehand.scan_rows('part')) r
+                 from ((select j.* from minutehand.jobs_live j where v.seen is null and j.id = v.first)
+                        union all
+                       -- Read only if the first one may not start: to find the place of a tenant takes five times as long as an id.
+                       (select j.*
+                          from minutehand.jobs_live j
+                         where j.queue = in_queue and j.priority = with_priority and j.tenant = v.tenant and j.tenant <> ''
+                           and j.visible >= greatest(visit_tenants.floor, v.seen) and j.visible <= moment
+                         order by j.visible, j.id
+                         limit minutehand.scan_rows('part'))) r
                 where v.due and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.run_at, r.expires, moment)
                   and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), (full_scope).kinds, null, (full_scope).others)
                   and (r.group is null or ((full_scope).others ?| minutehand.group_scopes(v.tenant, r.group)) is not true)
                 limit 1) as first_group
-          from minutehand.turn_order(in_queue, with_priority, floor, most, moment, full_scope) v
+          from minutehand.tenants_in_turn(in_queue, with_priority, floor, most, moment, full_scope) v
     loop
         part := visit.tenant;
         weight := visit.weight;
@@ -175,18 +178,18 @@ $$;
 -- `due` is whether a tenant has a due job and is not paused; `seen`, if its head is known to be blocked, the time from which on its
 -- jobs may not have been read. If there are more tenants, also lists those of the jobs that became due first and last: otherwise they
 -- would wait for others, most of which may have no due job.
-create or replace function minutehand.turn_order(
+create or replace function minutehand.tenants_in_turn(
     in_queue text, with_priority integer, floor timestamptz, most integer, moment timestamptz, full_scope minutehand.full_scope
-) returns table (tenant text, weight integer, due boolean, seen timestamptz, listed bigint, ahead double precision)
+) returns table (tenant text, weight integer, due boolean, first uuid, seen timestamptz, listed bigint, ahead double precision)
 language sql stable rows 1000
 as $$
     with present as materialized (
         select coalesce(max(o.last), '') as last, coalesce(max(o.now), 0) as now from minutehand.turns o where o.queue = in_queue
     ), listed as materialized (
-        select t.tenant, t.due, row_number() over () as listed, greatest(e.ends - p.now, 0) as ahead
+        select t.tenant, t.due, t.first, row_number() over () as listed, greatest(e.ends - p.now, 0) as ahead
           from present p
          -- With a subquery as an argument, the function would list all tenants before the limit applies.
-         cross join lateral minutehand.lane_tenants(in_queue, with_priority, p.last, moment) t
+         cross join lateral minutehand.tenants_in_lane(in_queue, with_priority, p.last, moment) t
           left join lateral (select o.ends from minutehand.turn_ends o where o.queue = in_queue and o.turn = t.tenant limit 1) e on true
          limit most
     ), at_ends as materialized (
@@ -197,28 +200,28 @@ as $$
                  from (select exists (select from listed where listed.listed = most) as more) l
                 cross join lateral (
                       (select tenant from minutehand.jobs_live
-                        where l.more and queue = in_queue and priority = with_priority and visible >= turn_order.floor and visible <= moment
+                        where l.more and queue = in_queue and priority = with_priority and visible >= tenants_in_turn.floor and visible <= moment
                         order by visible, coalesce(id, id) limit minutehand.scan_rows('head'))
                        union all
                       (select tenant from minutehand.jobs_live
-                        where l.more and queue = in_queue and priority = with_priority and visible >= turn_order.floor and visible <= moment
+                        where l.more and queue = in_queue and priority = with_priority and visible >= tenants_in_turn.floor and visible <= moment
                         order by visible desc, coalesce(id, id) desc limit minutehand.scan_rows('head'))) j
                 where j.tenant <> ''
                except
                select tenant from listed) a
           left join lateral (select o.ends from minutehand.turn_ends o where o.queue = in_queue and o.turn = a.tenant limit 1) e on true
     )
-    select l.tenant, coalesce(q.weight, s.weight, 1), l.due and (full_scope.tenants ? l.tenant) is not true,
+    select l.tenant, coalesce(q.weight, s.weight, 1), l.due and (full_scope.tenants ? l.tenant) is not true, l.first,
            case when p.blocked_by is not null and minutehand.are_full(p.blocked_by, full_scope.kinds, full_scope.others) then p.seen end, l.listed, l.ahead
       from ((select * from listed where ahead = 0)
              union all
-            (select tenant, true, null, ahead from at_ends where ahead = 0)
+            (select tenant, true, null, null, ahead from at_ends where ahead = 0)
              union all
             (select *
-               from (select * from listed union all select tenant, true, null, ahead from at_ends) u
+               from (select * from listed union all select tenant, true, null, null, ahead from at_ends) u
               where u.ahead > 0
               -- The last one is where the next tick goes on, even if this one does not get that far.
-              order by u.listed is not distinct from most desc, u.ahead, u.listed)) l (tenant, due, listed, ahead)
+              order by u.listed is not distinct from most desc, u.ahead, u.listed)) l (tenant, due, first, listed, ahead)
       left join lateral (select o.weight from minutehand.shares o where o.turn = l.tenant and o.queue = in_queue limit 1) q on true
       left join lateral (select o.weight from minutehand.shares o where o.turn = l.tenant and o.queue = '' limit 1) s on true
       left join lateral (

@@ -97,12 +97,13 @@ class Taker:
 
     def _take_further(self, queue: str) -> list[Job]:
         """Go on where the last take ahead of a queue ended, if there was one, or from the first due job."""
+        after = self._reached.after(queue)
         if queue not in self._reached:
             return []
-        if self._reached.after(queue) is BEGINNING:
+        if after is BEGINNING:
             self._find_first(queue)
-        if (after := self._reached.after(queue)) is BEGINNING:
-            return []
+            if (after := self._reached.after(queue)) is BEGINNING:
+                return []
         sent = monotonic()
         with spans.claiming(queue) as span:
             rows = self.database.run("take_ahead", **self._limits(queue), **after)
@@ -118,8 +119,7 @@ class Taker:
         return {"queue": queue, "limit": self.limit, "lease": self.lease, "grace": self.grace}
 
     def _note(self, queue: str, after: After, rows: list[Record], seconds: float) -> None:
-        # If there were fewer jobs, the next take looks for others.
-        self._reached.note(queue, after, rows if len(rows) == self.limit else [], seconds)
+        self._reached.note(queue, after, rows, seconds, is_late=len(rows) == self.limit)
 
     def _needs_take(self, ahead: Ahead | None) -> bool:
         """Whether `take_ahead` from the beginning found none of the jobs that there are."""

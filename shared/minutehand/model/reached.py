@@ -1,4 +1,4 @@
-"""Reached: up to which due job a worker has taken the jobs of a queue, so that its next take begins there."""
+"""Reached: up to which time a worker has taken the due jobs of a queue, so that its next take begins there."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MOST_QUEUES = 100
 
 
 class After(TypedDict):
-    """The last due job that was taken, as parameters of a take; nulls for a take from the beginning."""
+    """A place of due jobs, as parameters of a take that begins there; nulls for a take from the beginning."""
 
     after_priority: int | None
     after_visible: datetime | None
@@ -25,6 +25,7 @@ class After(TypedDict):
 
 
 BEGINNING = After(after_priority=None, after_visible=None, after_id=None)
+FIRST_ID = UUID(int=0)
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class _Place:
     after: After
     # In monotonic seconds.
     until: float
+    # Whether there were further jobs behind it.
+    is_late: bool
 
 
 class Reached:
@@ -43,22 +46,32 @@ class Reached:
         self._places: dict[str, _Place] = {}
 
     def __contains__(self, queue: str) -> bool:
-        """Whether the last take of a queue noted a place."""
+        """Whether the last take of a queue noted a place. After its time, the first job has to be searched."""
         return queue in self._places
 
     def after(self, queue: str) -> After:
         """Return where the next take of a queue begins."""
         place = self._places.get(queue)
-        return BEGINNING if place is None or place.until < self._clock() else place.after
+        if place is None or place.until >= self._clock():
+            return BEGINNING if place is None else place.after
+        if not place.is_late:
+            # There are few jobs to read, so a take from the beginning needs no search.
+            del self._places[queue]
+        return BEGINNING
 
-    def note(self, queue: str, began: After, rows: list[dict[str, Any]], seconds: float) -> None:
+    def note(
+        self, queue: str, began: After, rows: list[dict[str, Any]], seconds: float, *, is_late: bool = True
+    ) -> None:
         """Note how far a take came, of these rows, which began after a place and took some seconds.
 
-        Without a place in one of the rows, the next take begins at the beginning.
+        `is_late` is whether it took as many as it could. If it took none, the next take begins at the beginning;
+        without a place in one of the rows, where this one began.
         """
         before = self._places.pop(queue, None)
         reached = next((row for row in rows if row["reached"] is not None), None)
         if reached is None:
+            if rows and before is not None and began is not BEGINNING:
+                self._places[queue] = before
             return
         if before is not None and began is not BEGINNING:
             until = before.until
@@ -68,7 +81,10 @@ class Reached:
             self._places.clear()
         self._places[queue] = _Place(
             After(
-                after_priority=reached["priority"], after_visible=reached["reached"], after_id=reached["id"]
+                after_priority=reached["priority"],
+                after_visible=reached["reached"],
+                after_id=reached["id"] if is_late else FIRST_ID,
             ),
             until,
+            is_late,
         )

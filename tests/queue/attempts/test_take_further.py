@@ -8,27 +8,16 @@ from uuid import UUID
 
 import pytest
 
-from minutehand.attempts.taker import take_in_turns
 from minutehand.database import Database
 from minutehand.database.preparing import USES
-from minutehand.errors import ConflictError
 from minutehand.handlers import HandlerTable
-from minutehand.model.queues import Queues
 from minutehand.model.reached import BEGINNING, Reached
-from minutehand.model.turns import Turns
 from minutehand.work import work
+from tests.queue.late import late
 from tests.queue.stage import GRACE, LEASE, Queue
 
 # Within a transaction, `now()` stays as it is.
 NOT_LATE = "update minutehand.jobs_live set visible = now() - interval '0.9 s', run_at = run_at"
-
-
-def late(queue: Queue, *minutes: float, **options: Any) -> list[UUID]:
-    """Enqueue jobs that have been due for these minutes."""
-    ids = [queue.enqueue(**options) for _ in minutes]
-    for job_id, each in zip(ids, minutes, strict=True):
-        queue.pass_time(job_id, timedelta(minutes=each))
-    return ids
 
 
 def take(queue: Queue, limit: int = 2, after: Any = BEGINNING) -> list[dict[str, Any]]:
@@ -36,10 +25,10 @@ def take(queue: Queue, limit: int = 2, after: Any = BEGINNING) -> list[dict[str,
     return sorted(rows, key=lambda row: (row["run_at"], row["id"]))
 
 
-def place(rows: list[dict[str, Any]]) -> Any:
+def place(rows: list[dict[str, Any]], *, is_late: bool = True) -> Any:
     """Return the place that a take reached."""
     reached = Reached()
-    reached.note("default", BEGINNING, rows, seconds=0.0)
+    reached.note("default", BEGINNING, rows, seconds=0.0, is_late=is_late)
     return reached.after("default")
 
 
@@ -77,7 +66,7 @@ def test_jobs_of_the_same_time_are_taken_in_the_order_of_their_ids(direct_queue:
     assert ids(take(direct_queue, 3, after)) == set(made[2:])
 
 
-@pytest.mark.fault("take_ahead", r"and max\(visible\) < now\(\) - interval '1 second'", "")
+@pytest.mark.fault("take_ahead", r"max\(visible\) < now\(\) - interval '1 second'", "true")
 def test_take_of_jobs_that_are_not_late_reaches_no_place(direct_queue: Queue) -> None:
     for _ in range(2):
         direct_queue.enqueue()
@@ -87,7 +76,7 @@ def test_take_of_jobs_that_are_not_late_reaches_no_place(direct_queue: Queue) ->
         assert place(take(direct_queue)) is BEGINNING
 
 
-@pytest.mark.fault("take_ahead", r"not bool_or\(alone\) and ", "")
+@pytest.mark.fault("take_ahead", r"when bool_or\(alone\) then null", "")
 def test_take_of_a_lapsed_job_reaches_no_place(direct_queue: Queue) -> None:
     """It is left, because it runs alone."""
     lapsed = direct_queue.claimed()
@@ -97,6 +86,28 @@ def test_take_of_a_lapsed_job_reaches_no_place(direct_queue: Queue) -> None:
 
     assert ids(taken) == {first, last}
     assert place(taken) is BEGINNING
+
+
+@pytest.mark.fault("take_ahead", r"when count\(\*\) < %\(limit\)s::bigint[^\n]*", "")
+@pytest.mark.fault("take_ahead", r"then now\(\) - interval '1 second'", "then now()")
+def test_take_of_all_due_jobs_reaches_the_time_of_a_second_ago(direct_queue: Queue) -> None:
+    late(direct_queue, 5)
+    direct_queue.enqueue()
+    after = place(take(direct_queue, 3), is_late=False)
+    assert after["after_id"] == UUID(int=0)
+    (earlier,) = late(direct_queue, 1)
+    second = [direct_queue.enqueue() for _ in range(2)]
+    # As if each transaction had been open for so long.
+    for job_id, age in zip(second, (0.9, 1.5), strict=True):
+        direct_queue.sql(
+            "update minutehand.jobs_live set visible = %(at)s + %(age)s where id = %(id)s",
+            id=job_id,
+            at=after["after_visible"],
+            age=timedelta(seconds=1 - age),
+        )
+
+    assert ids(take(direct_queue, 3, after)) == {second[0]}
+    assert ids(take(direct_queue, 3)) == {earlier, second[1]}
 
 
 @pytest.mark.fault("take_ahead", r"min\(priority\) = %\(after_priority\)s", "true")
@@ -205,33 +216,3 @@ def test_first_due_job_of_two_priorities_is_unknown(direct_queue: Queue) -> None
     late(direct_queue, 5, priority=9)
 
     assert first_due(direct_queue) == []
-
-
-REFUSE = """
-    create function refuse() returns trigger language plpgsql as $$
-        begin raise serialization_failure using message = 'tuple to be locked was already moved'; end $$;
-    create trigger refuse before update on minutehand.jobs_live for each statement
-        when (current_query() ~ 'slot as materialized') execute function refuse()"""
-
-
-def test_worker_goes_on_if_others_finish_the_jobs_of_a_slow_take(direct_queue: Queue) -> None:
-    handled: list[object] = []
-    late(direct_queue, 5, 4, 3)
-    direct_queue.sql(REFUSE)
-    try:
-        table = HandlerTable({"echo": handled.append})
-        work(direct_queue.database, table, Flag(), chunk=2, drain=True)
-    finally:
-        direct_queue.sql("drop function refuse() cascade")
-
-    assert len(handled) == 3
-
-
-def test_conflict_in_a_transaction_of_the_caller_is_raised(direct_queue: Queue) -> None:
-    late(direct_queue, 5)
-    direct_queue.sql(REFUSE)
-    try:
-        with pytest.raises(ConflictError), direct_queue.database.transaction():
-            take_in_turns(direct_queue.database, Turns(Queues()), 1, LEASE, GRACE)
-    finally:
-        direct_queue.sql("drop function refuse() cascade")

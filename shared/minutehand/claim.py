@@ -15,7 +15,7 @@ BY_TIME, BY_PRIORITY = itemgetter("run_at"), itemgetter("priority")
 # Of the jobs of an ordered group.
 BY_START = itemgetter("run_at", "id")
 # The parameters of a worker that takes jobs now, in any slot.
-ANY_TIME_AND_SLOT = {"now": None, "freed": None, "only": None}
+ANY_TIME_AND_SLOT = {"now": None, "freed": None, "only": None, "behind": None}
 
 
 def claim(
@@ -54,7 +54,15 @@ def take(
     freed, only = (None, None) if slots is None else (list(slots.freed), slots.only)
     with spans.claiming(queue) as span:
         records = database.run(
-            "take", queue=queue, limit=limit, lease=lease, grace=grace, now=now, freed=freed, only=only
+            "take",
+            queue=queue,
+            limit=limit,
+            lease=lease,
+            grace=grace,
+            now=now,
+            freed=freed,
+            only=only,
+            behind=None,
         )
         spans.claimed(span, records)
     return taken(records, database, lease, grace, worker)

@@ -19,6 +19,7 @@ from minutehand.events import emit, hooks
 from minutehand.events.publish import EventBuffer, publish
 from minutehand.handlers import Handlers
 from minutehand.model.event import Hook
+from minutehand.model.looked import Looked
 from minutehand.model.queues import Given, Queues
 from minutehand.model.turns import Turns
 from minutehand.model.worker import UNNAMED, Worker
@@ -54,7 +55,9 @@ def work(
     from minutehand.maintenance import WorkerMaintenance
 
     served = Queues.of(queues, strict)
-    taker = Taker(database, Turns(served), chunk, lease, grace, worker)
+    # The end of a drain needs a look at all due jobs.
+    looked = None if drain else Looked()
+    taker = Taker(database, Turns(served), chunk, lease, grace, worker, looked=looked)
     maintenance, handled = WorkerMaintenance(), 0
     with (
         _publishing_halt(database, served.only, hook),

@@ -19,7 +19,7 @@ def rows(number: int) -> list[dict[str, Any]]:
 
 
 def after(number: int) -> dict[str, Any]:
-    return {"after_priority": 5, "after_visible": TIME, "after_id": UUID(int=number)}
+    return {"after_priority": 5, "after_visible": TIME, "after_id": UUID(int=number), "behind": None}
 
 
 def test_take_goes_on_after_the_last_job_of_its_queue() -> None:
@@ -30,36 +30,13 @@ def test_take_goes_on_after_the_last_job_of_its_queue() -> None:
     assert [reached.after(queue) for queue in "abc"] == [after(1), after(2), BEGINNING]
 
 
-def test_take_begins_again_after_one_that_found_nothing() -> None:
+@pytest.mark.parametrize("found", [[], rows(1)[:1]], ids=["no rows", "no place"])
+def test_take_begins_again_if_none_was_reached(found: list[dict[str, Any]]) -> None:
     reached = Reached(lambda: 0.0)
     reached.note("a", BEGINNING, rows(1), seconds=0.0)
 
-    reached.note("a", reached.after("a"), [], seconds=0.0)
+    reached.note("a", reached.after("a"), found, seconds=0.0)
 
-    assert reached.after("a") is BEGINNING
-    assert "a" not in reached
-
-
-def test_take_that_reached_no_place_changes_none() -> None:
-    reached = Reached(lambda: 0.0)
-    reached.note("a", BEGINNING, rows(1), seconds=0.0)
-    reached.note("a", reached.after("a"), rows(2)[:1], seconds=0.0)
-    before = reached.after("a")
-    # This one began at the beginning, and left jobs there.
-    reached.note("a", BEGINNING, rows(2)[:1], seconds=0.0)
-
-    assert before == after(1)
-    assert reached.after("a") is BEGINNING
-
-
-def test_place_of_a_take_of_all_due_jobs_needs_no_search_later() -> None:
-    now = [0.0]
-    reached = Reached(lambda: now[0])
-    reached.note("a", BEGINNING, rows(1), seconds=0.0, is_late=False)
-    place = reached.after("a")
-    now[0] = SECONDS + 0.001
-
-    assert place == after(0)
     assert reached.after("a") is BEGINNING
     assert "a" not in reached
 

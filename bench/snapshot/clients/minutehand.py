@@ -1,19 +1,25 @@
 """minutehand: resident workers; with the argument `invited`, a dispatcher that offers jobs once a second."""
 
 import sys
+from collections import deque
 from collections.abc import Sequence
 from datetime import timedelta
+from time import monotonic
 
 from bench.snapshot.clients.steady import main
-from minutehand.claim import claim, take
+from minutehand.attempts.taker import Taker
+from minutehand.claim import claim
 from minutehand.claimed_job import Job
 from minutehand.database import Database
 from minutehand.enqueue import enqueue_many
-from minutehand.finish import finish
+from minutehand.finish import finish, finish_all
 from minutehand.maintenance import WorkerMaintenance, run_maintenance
+from minutehand.model.looked import Looked
 from minutehand.model.new_job import NewJob
 from minutehand.model.offer import Offer
-from minutehand.model.outcome import Done
+from minutehand.model.outcome import DONE
+from minutehand.model.queues import Queues
+from minutehand.model.turns import Turns
 from minutehand.offer import offer
 from minutehand.schema.migrate import migrate
 
@@ -21,12 +27,15 @@ LEASE, GRACE, TTL = timedelta(minutes=5), timedelta(seconds=2), timedelta(minute
 
 
 class Resident:
-    """A worker of `minutehand work`."""
+    """A worker of `minutehand work`, which runs the takes that belong to the last outcomes alone, to measure them."""
 
     def __init__(self, url: str) -> None:
         """Connect on first use."""
         self.url, self.database, self.maintenance = url, Database(url), WorkerMaintenance()
         self.close = self.database.close
+        self.taker: Taker | None = None
+        # Whether outcomes precede the next take.
+        self.is_busy = False
 
     def prepare(self) -> None:
         """Create the tables."""
@@ -38,12 +47,20 @@ class Resident:
 
     def claim(self, batch: int) -> list[Job]:
         """Take due jobs."""
-        return take(self.database, "default", batch, LEASE, GRACE)
+        if self.taker is None:
+            turns = Turns(Queues.of("default"))
+            self.taker = Taker(self.database, turns, batch, LEASE, GRACE, looked=Looked())
+        if self.is_busy and (ahead := self.taker.ahead()):
+            ahead.sent = monotonic()
+            ahead.rows = self.database.run(ahead.name, **ahead.parameters)
+            ahead.seconds = monotonic() - ahead.sent
+        jobs = self.taker.take()
+        self.is_busy = bool(jobs)
+        return jobs
 
     def finish(self, jobs: Sequence[Job]) -> None:
-        """Finish jobs, and run maintenance when it is due."""
-        for job in jobs:
-            finish(job, Done())
+        """Finish jobs together, and run maintenance when it is due."""
+        deque(finish_all([(job, DONE) for job in jobs]), maxlen=0)
         self.maintenance.run(self.database)
 
 
@@ -65,7 +82,7 @@ class Invited(Resident):
     def finish(self, jobs: Sequence[Job]) -> None:
         """Finish jobs."""
         for job in jobs:
-            finish(job, Done())
+            finish(job, DONE)
 
 
 if __name__ == "__main__":

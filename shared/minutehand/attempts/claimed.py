@@ -14,8 +14,8 @@ from minutehand.model.retry import Retry
 from minutehand.model.worker import UNNAMED, Worker
 
 # Columns of a claimed row that are not attributes of the claim: `ack` is that of the lease, `case` is a function call,
-# `group_order` decides on the order of the jobs, and `reached` is that of the take.
-_OTHERS = ("ack", "case", "group_order", "reached")
+# `group_order` decides on the order of the jobs, and `reached` and `found` are those of the take.
+_OTHERS = ("ack", "case", "group_order", "reached", "found")
 
 
 @dataclass(eq=False, kw_only=True)

@@ -7,10 +7,11 @@ from time import monotonic
 from typing import Any
 
 from minutehand.attempts.ending import Ahead
-from minutehand.claim import ANY_TIME_AND_SLOT, take, taken
+from minutehand.claim import ANY_TIME_AND_SLOT, taken
 from minutehand.claimed_job import Job
 from minutehand.database import Database, Record
 from minutehand.errors import ConflictError
+from minutehand.model.looked import Looked
 from minutehand.model.reached import BEGINNING, MOST_QUEUES, After, Reached
 from minutehand.model.turns import Turns
 from minutehand.model.worker import UNNAMED, Worker
@@ -32,10 +33,13 @@ class Taker:
     worker: Worker = UNNAMED
     # Whether spans are recorded; the setting is not read for each take.
     traced: bool = field(default_factory=spans.are_recorded)
+    # None if each take must find all due jobs.
+    looked: Looked | None = None
     _ahead: Ahead | None = None
     _queue: str = ""
     # Where the take ahead begins, and how far those before it came.
     _after: After = field(default_factory=lambda: BEGINNING)
+    _behind: str | None = None
     _reached: Reached = field(default_factory=Reached)
     # The queues for which `take_ahead` finds nothing, and until when it is not tried, in monotonic seconds.
     _only_take_until: dict[str, float] = field(default_factory=dict)
@@ -53,10 +57,10 @@ class Taker:
         if self._after is BEGINNING and queue in self._reached:
             # The method `take` looks for the first due job.
             return None
-        if monotonic() < self._only_take_until.get(queue, 0.0):
-            self._ahead = Ahead("take", {**self._limits(queue), **ANY_TIME_AND_SLOT})
-        else:
-            self._ahead = Ahead("take_ahead", {**self._limits(queue), **self._after})
+        only_take = monotonic() < self._only_take_until.get(queue, 0.0)
+        name, place = ("take", ANY_TIME_AND_SLOT) if only_take else ("take_ahead", self._after)
+        self._behind = self._find_behind(queue)
+        self._ahead = Ahead(name, {**self._limits(queue), **place, "behind": self._behind})
         return self._ahead
 
     def take(self) -> list[Job]:
@@ -84,7 +88,7 @@ class Taker:
 
     def _take_from_beginning(self, queue: str) -> list[Job]:
         try:
-            return take(self.database, queue, self.limit, self.lease, self.grace, worker=self.worker)
+            return self._take_and_look(queue)
         except ConflictError:
             if self.database.in_transaction:
                 # The caller's, which has to run again as a whole.
@@ -95,15 +99,22 @@ class Taker:
                 return jobs
             raise
 
+    def _take_and_look(self, queue: str) -> list[Job]:
+        behind, sent = self._find_behind(queue), monotonic()
+        with spans.claiming(queue) as span:
+            rows = self.database.run("take", **self._limits(queue), **{**ANY_TIME_AND_SLOT, "behind": behind})
+            spans.claimed(span, rows)
+        self._note_look(queue, behind, rows, sent)
+        return taken(rows, self.database, self.lease, self.grace, self.worker, sent)
+
     def _take_further(self, queue: str) -> list[Job]:
         """Go on where the last take ahead of a queue ended, if there was one, or from the first due job."""
-        after = self._reached.after(queue)
         if queue not in self._reached:
             return []
-        if after is BEGINNING:
+        if self._reached.after(queue) is BEGINNING:
             self._find_first(queue)
-            if (after := self._reached.after(queue)) is BEGINNING:
-                return []
+        if (after := self._reached.after(queue)) is BEGINNING:
+            return []
         sent = monotonic()
         with spans.claiming(queue) as span:
             rows = self.database.run("take_ahead", **self._limits(queue), **after)
@@ -119,7 +130,17 @@ class Taker:
         return {"queue": queue, "limit": self.limit, "lease": self.lease, "grace": self.grace}
 
     def _note(self, queue: str, after: After, rows: list[Record], seconds: float) -> None:
-        self._reached.note(queue, after, rows, seconds, is_late=len(rows) == self.limit)
+        # If there were fewer jobs, the next take looks for others.
+        self._reached.note(queue, after, rows if len(rows) == self.limit else [], seconds)
+
+    def _find_behind(self, queue: str) -> str | None:
+        return None if self.looked is None else self.looked.behind(queue)
+
+    def _note_look(self, queue: str, behind: str | None, rows: list[Record], sent: float) -> None:
+        if self.looked is not None:
+            # A job whose last claim lapsed is taken alone, and others are left; so it is if anything is limited.
+            found_all = not rows or rows[0]["found"] == len(rows) < self.limit
+            self.looked.note(queue, behind, sent, found_all=found_all)
 
     def _needs_take(self, ahead: Ahead | None) -> bool:
         """Whether `take_ahead` from the beginning found none of the jobs that there are."""
@@ -135,6 +156,9 @@ class Taker:
         if ahead.rows or ahead.name == "take":
             # Otherwise `take` may find jobs, so the queue keeps its turn.
             _count(self.turns, self._queue, len(ahead.rows), self.limit)
+        if ahead.name == "take" or (ahead.rows and self._after is BEGINNING):
+            # A take ahead may have found nothing because others must look.
+            self._note_look(self._queue, self._behind, ahead.rows, ahead.sent)
         if ahead.name == "take_ahead":
             self._note(self._queue, self._after, ahead.rows, ahead.seconds)
         return taken(ahead.rows, self.database, self.lease, self.grace, self.worker, ahead.sent)

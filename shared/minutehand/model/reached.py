@@ -1,4 +1,4 @@
-"""Reached: up to which time a worker has taken the due jobs of a queue, so that its next take begins there."""
+"""Reached: up to which due job a worker has taken the jobs of a queue, so that its next take begins there."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,15 +17,18 @@ MOST_QUEUES = 100
 
 
 class After(TypedDict):
-    """A place of due jobs, as parameters of a take that begins there; nulls for a take from the beginning."""
+    """The last due job that was taken, as parameters of a take; nulls for a take from the beginning.
+
+    `behind` is that of Looked.
+    """
 
     after_priority: int | None
     after_visible: datetime | None
     after_id: UUID | None
+    behind: str | None
 
 
-BEGINNING = After(after_priority=None, after_visible=None, after_id=None)
-FIRST_ID = UUID(int=0)
+BEGINNING = After(after_priority=None, after_visible=None, after_id=None, behind=None)
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,6 @@ class _Place:
     after: After
     # In monotonic seconds.
     until: float
-    # Whether there were further jobs behind it.
-    is_late: bool
 
 
 class Reached:
@@ -46,32 +47,22 @@ class Reached:
         self._places: dict[str, _Place] = {}
 
     def __contains__(self, queue: str) -> bool:
-        """Whether the last take of a queue noted a place. After its time, the first job has to be searched."""
+        """Whether the last take of a queue noted a place."""
         return queue in self._places
 
     def after(self, queue: str) -> After:
         """Return where the next take of a queue begins."""
         place = self._places.get(queue)
-        if place is None or place.until >= self._clock():
-            return BEGINNING if place is None else place.after
-        if not place.is_late:
-            # There are few jobs to read, so a take from the beginning needs no search.
-            del self._places[queue]
-        return BEGINNING
+        return BEGINNING if place is None or place.until < self._clock() else place.after
 
-    def note(
-        self, queue: str, began: After, rows: list[dict[str, Any]], seconds: float, *, is_late: bool = True
-    ) -> None:
+    def note(self, queue: str, began: After, rows: list[dict[str, Any]], seconds: float) -> None:
         """Note how far a take came, of these rows, which began after a place and took some seconds.
 
-        `is_late` is whether it took as many as it could. If it took none, the next take begins at the beginning;
-        without a place in one of the rows, where this one began.
+        Without a place in one of the rows, the next take begins at the beginning.
         """
         before = self._places.pop(queue, None)
         reached = next((row for row in rows if row["reached"] is not None), None)
         if reached is None:
-            if rows and before is not None and began is not BEGINNING:
-                self._places[queue] = before
             return
         if before is not None and began is not BEGINNING:
             until = before.until
@@ -83,8 +74,8 @@ class Reached:
             After(
                 after_priority=reached["priority"],
                 after_visible=reached["reached"],
-                after_id=reached["id"] if is_late else FIRST_ID,
+                after_id=reached["id"],
+                behind=None,
             ),
             until,
-            is_late,
         )

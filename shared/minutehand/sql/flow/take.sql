@@ -3,6 +3,7 @@
 -- A worker of the stack, which has been invited for others before, takes no more rows than slots that these have freed, and
 -- `only` those that suit it, of the first ones. There, tenants that share the queue take turns.
 -- A row whose last claim lapsed is taken alone: it may have ended its worker's process, together with other jobs.
+-- `behind` is null, or the worker has seen all jobs that were due so long ago. `found` is how many due jobs there were, up to the limit.
 -- minutehand.lapse() records the former attempt as lapsed if it has no outcome.
 with slot as materialized (
     select case when %(freed)s::timestamptz[] is null then %(limit)s::bigint
@@ -21,7 +22,8 @@ with slot as materialized (
            select id, visible, coalesce(claimed, lapsed) is not null as alone
              from minutehand.jobs_live
             where queue = %(queue)s and priority = l.priority
-              and visible >= l.floor and visible <= coalesce(%(now)s, now()) and attempts < max_attempts
+              and visible >= greatest(l.floor, coalesce(%(now)s, now()) - %(behind)s::interval) and visible <= coalesce(%(now)s, now())
+              and attempts < max_attempts
               and cancelling is null and (expires is null or minutehand.expires_at(run_at, expires) > coalesce(%(now)s, now()) or attempts > 0)
             order by visible
             -- A subquery hides the limit from the planner, which would sort what looks like few rows.
@@ -74,4 +76,5 @@ returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.
           case when j.attempts = 1 and j.expires is not null then minutehand.expires_at(j.run_at, j.expires) - clock_timestamp() end as start_within,
           j.result as stored_result,
           case when j.group is not null then minutehand.order_of(j.queue, j.tenant, j.group) end as group_order,
-          case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end
+          case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end,
+          (select count(*) from head) as found

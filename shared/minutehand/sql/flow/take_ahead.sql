@@ -1,12 +1,13 @@
 -- Does what `take` does for a resident worker, in less time (0.8 for one job, 0.9 for a hundred), because its plan is smaller. It
 -- takes nothing if the due jobs have several priorities, if anything is paused or limited, or if jobs have groups. A worker runs
 -- it together with its last outcomes, and `take` after it if it found nothing.
--- `reached`, in one of the rows, is where the next take begins, with its time as a parameter: until a vacuum, and under an old snapshot
--- also after it, each take would read the entries of jobs that were taken before. It is the time of the last due job, whose id the
--- row has, if as many as the limit were taken, and all are more than a second late. If all due jobs were taken, it is a second ago.
+-- `reached`, in one of the rows, is the time of the last due job that was taken, whose id the row has, if all jobs up to it were
+-- taken and are more than a second late. With the priority, the time and the id as parameters, the next take begins there: until
+-- a vacuum, and under an old snapshot also after it, each take would read the entries of all jobs that were taken before.
+-- `behind` is null, or the worker has seen all jobs that were due so long ago. `found` is how many due jobs there were, up to the limit.
 with lane as materialized (
     select min(priority) as priority,
-           case when min(priority) = %(after_priority)s then %(after_visible)s::timestamptz else min(floor) end as visible,
+           case when min(priority) = %(after_priority)s then %(after_visible)s::timestamptz else greatest(min(floor), now() - %(behind)s::interval) end as visible,
            case when min(priority) = %(after_priority)s then %(after_id)s::uuid
                 else '00000000-0000-0000-0000-000000000000' end as id
       from minutehand.due_floors(now())
@@ -15,10 +16,8 @@ with lane as materialized (
            and not exists (select from minutehand.controls where queue in ('', %(queue)s))
 ), chosen as materialized (
     select case when (array_agg(alone))[1] then (array_agg(id))[1:1] else array_agg(id) filter (where not alone) end as ids,
-           case when bool_or(alone) then null
-                when count(*) < %(limit)s::bigint then now() - interval '1 second'
-                when max(visible) < now() - interval '1 second' then max(visible) end as reached,
-           (array_agg(id))[count(*)] as last
+           case when not bool_or(alone) and max(visible) < now() - interval '1 second' then max(visible) end as reached,
+           (array_agg(id))[count(*)] as last, count(*) as found
       from (select id, visible, coalesce(claimed, lapsed) is not null as alone
               from minutehand.jobs_live
              where queue = %(queue)s and priority = (select priority from lane)
@@ -40,4 +39,5 @@ returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.
           case when j.attempts = 1 and j.expires is not null then minutehand.expires_at(j.run_at, j.expires) - clock_timestamp() end as start_within,
           j.result as stored_result,
           case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end,
-          case when j.id = (select last from chosen) then (select reached from chosen) end as reached
+          case when j.id = (select last from chosen) then (select reached from chosen) end as reached,
+          (select found from chosen) as found

@@ -1,0 +1,46 @@
+"""Looked: up to which time a worker has seen all due jobs of a queue, so that its next take begins there."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+
+from minutehand.model.reached import MOST_QUEUES, SECONDS
+
+# In seconds. A job may become visible after a look although it was due before: its transaction was open meanwhile.
+MARGIN = 1.0
+
+
+@dataclass(frozen=True)
+class _Look:
+    # When it was sent, and until when the next ones may rely on the one from the beginning, in monotonic seconds.
+    sent: float
+    until: float
+
+
+class Looked:
+    """The last looks of one worker that found all due jobs, by queue."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        """Begin without any."""
+        self._clock = clock
+        self._looks: dict[str, _Look] = {}
+
+    def behind(self, queue: str) -> str | None:
+        """Return how long before now the next take may begin, or None if it must begin at the beginning.
+
+        A text, because a take with parameters of other types than another one is prepared again.
+        """
+        look, now = self._looks.get(queue), self._clock()
+        return None if look is None or look.until < now else f"{now - look.sent + MARGIN:.6f} seconds"
+
+    def note(self, queue: str, behind: str | None, sent: float, *, found_all: bool) -> None:
+        """Note a take that was sent at a time and began `behind` its start. It may have left jobs that it found."""
+        before = self._looks.pop(queue, None)
+        if behind is None:
+            look = _Look(sent, sent + SECONDS) if found_all else None
+        else:
+            look = _Look(sent, before.until) if found_all and before is not None else before
+        if look is not None:
+            if len(self._looks) >= MOST_QUEUES:
+                self._looks.clear()
+            self._looks[queue] = look

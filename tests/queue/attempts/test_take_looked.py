@@ -1,0 +1,111 @@
+"""A worker that has seen all due jobs does not read them again, and looks for earlier ones in time."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from minutehand.attempts.taker import Taker
+from minutehand.claim import ANY_TIME_AND_SLOT
+from minutehand.claimed_job import Job
+from minutehand.model.looked import Looked
+from minutehand.model.queues import Queues
+from minutehand.model.reached import BEGINNING, SECONDS
+from minutehand.model.turns import Turns
+from tests.queue.late import late
+from tests.queue.stage import GRACE, LEASE, Queue
+
+PLACES: dict[str, dict[str, Any]] = {"take": ANY_TIME_AND_SLOT, "take_ahead": {**BEGINNING}}
+
+
+class Clock:
+    """Seconds that pass only if a test lets them."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("minutehand.attempts.taker.monotonic", clock)
+    return clock
+
+
+def taker(queue: Queue, clock: Clock, limit: int = 5) -> Taker:
+    turns = Turns(Queues.of("default"))
+    return Taker(queue.database, turns, limit, LEASE, GRACE, looked=Looked(clock))
+
+
+def take(queue: Queue, name: str, behind: str | None) -> list[dict[str, Any]]:
+    limits = {"queue": "default", "limit": 5, "lease": LEASE, "grace": GRACE}
+    return queue.database.run(name, **{**limits, **PLACES[name], "behind": behind})
+
+
+def ids(jobs: list[Job]) -> set[UUID]:
+    return {job.id for job in jobs}
+
+
+@pytest.mark.fault("take", r"greatest\(l\.floor, [^\n]*::interval\)", "l.floor")
+@pytest.mark.fault("take_ahead", r"greatest\(min\(floor\), [^\n]*::interval\)", "min(floor)")
+def test_take_begins_at_the_time_that_was_seen(queue: Queue) -> None:
+    for name in PLACES:
+        early, recent = late(queue, 2, 0.5)
+
+        assert [row["id"] for row in take(queue, name, "60 seconds")] == [recent]
+        assert [row["id"] for row in take(queue, name, None)] == [early]
+
+
+def test_job_before_the_place_is_found_in_time(queue: Queue, clock: Clock) -> None:
+    worker = taker(queue, clock)
+    nothing = worker.take()
+    (early,) = late(queue, 5)
+    clock.now = SECONDS
+    passed = worker.take()
+    clock.now += 0.001
+
+    assert (nothing, passed) == ([], [])
+    assert ids(worker.take()) == {early}
+
+
+def test_new_jobs_are_found_by_each_take(queue: Queue, clock: Clock) -> None:
+    worker = taker(queue, clock)
+    worker.take()
+    found = []
+    for _ in range(3):
+        made = queue.enqueue()
+        found.append(ids(worker.take()) == {made})
+
+    assert found == [True] * 3
+
+
+def test_jobs_that_a_take_leaves_are_found_by_the_next(queue: Queue, clock: Clock) -> None:
+    worker = taker(queue, clock, limit=2)
+    made = late(queue, 5, 4, 3)
+
+    assert [ids(worker.take()), ids(worker.take())] == [set(made[:2]), {made[2]}]
+
+
+@pytest.mark.fault("take", r"\(select count\(\*\) from head\)", "1")
+@pytest.mark.fault("take_ahead", r"count\(\*\) as found", "1 as found")
+def test_take_of_a_lapsed_job_tells_that_it_leaves_others(queue: Queue) -> None:
+    for name in PLACES:
+        lapsed = queue.claimed()
+        queue.pass_time(lapsed.id, timedelta(minutes=9))
+        late(queue, 3, 2)
+
+        assert [(row["id"], row["found"]) for row in take(queue, name, None)] == [(lapsed.id, 3)]
+        queue.sql("delete from minutehand.jobs")
+
+
+def test_jobs_behind_a_lapsed_one_are_found_by_the_next_take(queue: Queue, clock: Clock) -> None:
+    lapsed = queue.claimed()
+    queue.pass_time(lapsed.id, timedelta(minutes=9))
+    made = late(queue, 3, 2)
+    worker = taker(queue, clock)
+
+    assert [ids(worker.take()), ids(worker.take())] == [{lapsed.id}, set(made)]

@@ -18,8 +18,15 @@ ATTEMPT = {
     "version": "7",
 }
 TAKES: dict[str, dict[str, Any]] = {
-    "take": {"queue": "default", "limit": 10, "now": None, "only": None, "freed": None},
-    "take_ahead": {"queue": "default", "limit": 10, **BEGINNING},
+    "take": {
+        "queue": "default",
+        "limit": 10,
+        "now": None,
+        "only": None,
+        "freed": None,
+        "behind": "2 seconds",
+    },
+    "take_ahead": {"queue": "default", "limit": 10, "behind": "2 seconds", **BEGINNING},
 }
 FINISHES = ("finish", "finish_done", "finish_in_batch")
 ATTEMPTS_OF_A_WORKER = {

@@ -14,7 +14,7 @@ from tests.queue.stage import GRACE, LEASE
 
 pytestmark = [pytest.mark.every_version, pytest.mark.plans]
 
-TAKE = {"queue": "default", "limit": 10, "lease": LEASE, "grace": GRACE}
+TAKE = {"queue": "default", "limit": 10, "lease": LEASE, "grace": GRACE, "behind": None}
 FINISH = "update minutehand.jobs set deleted = now() where claimed is not null and deleted is null"
 
 

@@ -29,7 +29,7 @@ GRACE = timedelta(seconds=2)
 LONG = timedelta(minutes=10)
 DEADLINE = timedelta(seconds=20)
 # Of the statements that take jobs.
-WITHOUT_LIMITS: dict[str, Any] = {"take": ANY_TIME_AND_SLOT, "take_ahead": BEGINNING}
+WITHOUT_LIMITS: dict[str, Any] = {"take": ANY_TIME_AND_SLOT, "take_ahead": {**BEGINNING, "behind": None}}
 
 
 class Queue:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from minutehand.model.looked import MARGIN, Looked
-from minutehand.model.reached import MOST_QUEUES, SECONDS
+from minutehand.model.looked import MARGIN, SECONDS, Looked
+from minutehand.model.reached import MOST_QUEUES
 
 
 @pytest.fixture
@@ -22,28 +22,28 @@ def behind(seconds: float) -> str:
 
 def test_take_begins_a_margin_before_the_last_look(looked: Looked, now: list[float]) -> None:
     looked.note("a", None, 100.0, found_all=True)
-    now[0] = 100.5
+    now[0] = 100.1
 
-    assert [looked.behind(queue) for queue in "ab"] == [behind(0.5), None]
+    assert [looked.behind(queue) for queue in "ab"] == [behind(0.1), None]
 
 
 def test_later_look_moves_the_place_but_not_its_end(looked: Looked, now: list[float]) -> None:
     looked.note("a", None, 100.0, found_all=True)
-    looked.note("a", behind(0.5), 100.5, found_all=True)
-    now[0] = 100.0 + SECONDS
+    looked.note("a", behind(0.1), 100.1, found_all=True)
+    now[0] = looked.until("a")
     last = looked.behind("a")
     now[0] += 0.001
 
-    assert last == behind(SECONDS - 0.5)
+    assert last == behind(SECONDS - 0.1)
     assert looked.behind("a") is None
 
 
 def test_take_that_leaves_jobs_moves_no_place(looked: Looked, now: list[float]) -> None:
     looked.note("a", None, 100.0, found_all=True)
-    looked.note("a", behind(0.5), 100.5, found_all=False)
-    now[0] = 100.5
+    looked.note("a", behind(0.1), 100.1, found_all=False)
+    now[0] = 100.1
 
-    assert looked.behind("a") == behind(0.5)
+    assert looked.behind("a") == behind(0.1)
 
 
 def test_take_from_the_beginning_that_leaves_jobs_ends_the_place(looked: Looked) -> None:

@@ -19,7 +19,7 @@ def rows(number: int) -> list[dict[str, Any]]:
 
 
 def after(number: int) -> dict[str, Any]:
-    return {"after_priority": 5, "after_visible": TIME, "after_id": UUID(int=number), "behind": None}
+    return {"after_priority": 5, "after_visible": TIME, "after_id": UUID(int=number)}
 
 
 def test_take_goes_on_after_the_last_job_of_its_queue() -> None:

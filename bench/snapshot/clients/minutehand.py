@@ -12,7 +12,7 @@ from minutehand.claim import claim
 from minutehand.claimed_job import Job
 from minutehand.database import Database
 from minutehand.enqueue import enqueue_many
-from minutehand.finish import finish, finish_all
+from minutehand.finish import finish_all
 from minutehand.maintenance import WorkerMaintenance, run_maintenance
 from minutehand.model.looked import Looked
 from minutehand.model.new_job import NewJob
@@ -60,7 +60,7 @@ class Resident:
 
     def finish(self, jobs: Sequence[Job]) -> None:
         """Finish jobs together, and run maintenance when it is due."""
-        deque(finish_all([(job, DONE) for job in jobs]), maxlen=0)
+        finish_together(jobs)
         self.maintenance.run(self.database)
 
 
@@ -80,9 +80,13 @@ class Invited(Resident):
         return claim(self.database, offers, LEASE, GRACE)
 
     def finish(self, jobs: Sequence[Job]) -> None:
-        """Finish jobs."""
-        for job in jobs:
-            finish(job, DONE)
+        """Finish jobs together."""
+        finish_together(jobs)
+
+
+def finish_together(jobs: Sequence[Job]) -> None:
+    """Finish jobs as a worker does whose jobs are short."""
+    deque(finish_all([(job, DONE) for job in jobs]), maxlen=0)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from math import inf
 from time import monotonic
 from typing import Any
 
@@ -35,6 +36,8 @@ class Taker:
     traced: bool = field(default_factory=spans.are_recorded)
     # None if each take must find all due jobs.
     looked: Looked | None = None
+    # If the last take relied on a look at all due jobs, the monotonic second of the next one.
+    looks_again: float = inf
     _ahead: Ahead | None = None
     _queue: str = ""
     # Where the take ahead begins, and how far those before it came.
@@ -63,12 +66,17 @@ class Taker:
         self._ahead = Ahead(name, {**self._limits(queue), **place, "behind": self._behind})
         return self._ahead
 
+    @property
+    def idle_seconds(self) -> float:
+        """How long to wait at most after a take that found nothing: the next look may find jobs that it passed."""
+        return max(0.0, self.looks_again - monotonic())
+
     def take(self) -> list[Job]:
         """Return the jobs that were taken ahead, or take some of the queue that is next.
 
         If other workers have the jobs of a queue, those of the one after it.
         """
-        ahead = self._ahead
+        ahead, self.looks_again = self._ahead, inf
         if jobs := self.taken_ahead():
             return jobs
         jobs = self._take_in_turns()
@@ -101,8 +109,10 @@ class Taker:
 
     def _take_and_look(self, queue: str) -> list[Job]:
         behind, sent = self._find_behind(queue), monotonic()
+        if behind is not None and self.looked is not None:
+            self.looks_again = min(self.looks_again, self.looked.until(queue))
         with spans.claiming(queue) as span:
-            rows = self.database.run("take", **self._limits(queue), **{**ANY_TIME_AND_SLOT, "behind": behind})
+            rows = self.database.run("take", **{**self._limits(queue), **ANY_TIME_AND_SLOT, "behind": behind})
             spans.claimed(span, rows)
         self._note_look(queue, behind, rows, sent)
         return taken(rows, self.database, self.lease, self.grace, self.worker, sent)
@@ -127,7 +137,8 @@ class Taker:
         self._reached.note(queue, BEGINNING, self.database.run("first_due", queue=queue), monotonic() - began)
 
     def _limits(self, queue: str) -> dict[str, Any]:
-        return {"queue": queue, "limit": self.limit, "lease": self.lease, "grace": self.grace}
+        limits = {"queue": queue, "limit": self.limit, "lease": self.lease, "grace": self.grace}
+        return {**limits, "behind": None}
 
     def _note(self, queue: str, after: After, rows: list[Record], seconds: float) -> None:
         # If there were fewer jobs, the next take looks for others.
@@ -138,8 +149,9 @@ class Taker:
 
     def _note_look(self, queue: str, behind: str | None, rows: list[Record], sent: float) -> None:
         if self.looked is not None:
-            # A job whose last claim lapsed is taken alone, and others are left; so it is if anything is limited.
-            found_all = not rows or rows[0]["found"] == len(rows) < self.limit
+            # A job whose last claim lapsed is taken alone, and others are left. If anything is limited, none is counted,
+            # which is unknown without a row.
+            found_all = bool(rows) and rows[0]["found"] == len(rows) < self.limit
             self.looked.note(queue, behind, sent, found_all=found_all)
 
     def _needs_take(self, ahead: Ahead | None) -> bool:
@@ -156,8 +168,7 @@ class Taker:
         if ahead.rows or ahead.name == "take":
             # Otherwise `take` may find jobs, so the queue keeps its turn.
             _count(self.turns, self._queue, len(ahead.rows), self.limit)
-        if ahead.name == "take" or (ahead.rows and self._after is BEGINNING):
-            # A take ahead may have found nothing because others must look.
+        if ahead.name == "take" or self._after is BEGINNING:
             self._note_look(self._queue, self._behind, ahead.rows, ahead.sent)
         if ahead.name == "take_ahead":
             self._note(self._queue, self._after, ahead.rows, ahead.seconds)

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
 
-from minutehand.model.reached import MOST_QUEUES, SECONDS
+from minutehand.model.reached import MOST_QUEUES
 
+# A worker looks at all due jobs again after this time, in seconds: a job may be passed for as long.
+SECONDS = 0.25
 # In seconds. A job may become visible after a look although it was due before: its transaction was open meanwhile.
 MARGIN = 1.0
 
@@ -28,10 +30,16 @@ class Looked:
     def behind(self, queue: str) -> str | None:
         """Return how long before now the next take may begin, or None if it must begin at the beginning.
 
-        A text, because a take with parameters of other types than another one is prepared again.
+        A text, because a take with parameters of other types than another one is prepared again. If the statement is
+        sent much later, it begins as much later, and may pass a job until the next look at all of them.
         """
         look, now = self._looks.get(queue), self._clock()
         return None if look is None or look.until < now else f"{now - look.sent + MARGIN:.6f} seconds"
+
+    def until(self, queue: str) -> float:
+        """Return until which monotonic second takes may rely on a look."""
+        look = self._looks.get(queue)
+        return self._clock() if look is None else look.until
 
     def note(self, queue: str, behind: str | None, sent: float, *, found_all: bool) -> None:
         """Note a take that was sent at a time and began `behind` its start. It may have left jobs that it found."""

@@ -17,18 +17,14 @@ MOST_QUEUES = 100
 
 
 class After(TypedDict):
-    """The last due job that was taken, as parameters of a take; nulls for a take from the beginning.
-
-    `behind` is that of Looked.
-    """
+    """The last due job that was taken, as parameters of a take; nulls for a take from the beginning."""
 
     after_priority: int | None
     after_visible: datetime | None
     after_id: UUID | None
-    behind: str | None
 
 
-BEGINNING = After(after_priority=None, after_visible=None, after_id=None, behind=None)
+BEGINNING = After(after_priority=None, after_visible=None, after_id=None)
 
 
 @dataclass(frozen=True)
@@ -72,10 +68,7 @@ class Reached:
             self._places.clear()
         self._places[queue] = _Place(
             After(
-                after_priority=reached["priority"],
-                after_visible=reached["reached"],
-                after_id=reached["id"],
-                behind=None,
+                after_priority=reached["priority"], after_visible=reached["reached"], after_id=reached["id"]
             ),
             until,
         )

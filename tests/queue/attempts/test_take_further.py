@@ -21,7 +21,8 @@ NOT_LATE = "update minutehand.jobs_live set visible = now() - interval '0.9 s', 
 
 
 def take(queue: Queue, limit: int = 2, after: Any = BEGINNING) -> list[dict[str, Any]]:
-    rows = queue.database.run("take_ahead", queue="default", limit=limit, lease=LEASE, grace=GRACE, **after)
+    limits = {"queue": "default", "limit": limit, "lease": LEASE, "grace": GRACE, "behind": None}
+    rows = queue.database.run("take_ahead", **limits, **after)
     return sorted(rows, key=lambda row: (row["run_at"], row["id"]))
 
 

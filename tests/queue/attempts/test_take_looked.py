@@ -1,6 +1,8 @@
 """A worker that has seen all due jobs does not read them again, and looks for earlier ones in time."""
 
 from datetime import timedelta
+from math import inf
+from threading import Event as Flag
 from typing import Any
 from uuid import UUID
 
@@ -9,10 +11,13 @@ import pytest
 from minutehand.attempts.taker import Taker
 from minutehand.claim import ANY_TIME_AND_SLOT
 from minutehand.claimed_job import Job
-from minutehand.model.looked import Looked
+from minutehand.handlers import HandlerTable
+from minutehand.model.looked import MARGIN, SECONDS, Looked
 from minutehand.model.queues import Queues
-from minutehand.model.reached import BEGINNING, SECONDS
+from minutehand.model.reached import BEGINNING
 from minutehand.model.turns import Turns
+from minutehand.operations.controls import pause, resume
+from minutehand.work import work
 from tests.queue.late import late
 from tests.queue.stage import GRACE, LEASE, Queue
 
@@ -41,6 +46,23 @@ def taker(queue: Queue, clock: Clock, limit: int = 5) -> Taker:
     return Taker(queue.database, turns, limit, LEASE, GRACE, looked=Looked(clock))
 
 
+def worker_that_has_looked(queue: Queue, clock: Clock) -> Taker:
+    """Return a worker that has found all due jobs, of which there was one."""
+    worker = taker(queue, clock)
+    queue.enqueue()
+    assert len(worker.take()) == 1
+    return worker
+
+
+def take_ahead(worker: Taker, clock: Clock) -> list[Job]:
+    """Take jobs with the statement that runs together with outcomes."""
+    ahead = worker.ahead()
+    assert ahead is not None
+    ahead.rows = worker.database.run(ahead.name, **ahead.parameters)
+    ahead.sent = clock.now
+    return worker.take()
+
+
 def take(queue: Queue, name: str, behind: str | None) -> list[dict[str, Any]]:
     limits = {"queue": "default", "limit": 5, "lease": LEASE, "grace": GRACE}
     return queue.database.run(name, **{**limits, **PLACES[name], "behind": behind})
@@ -61,15 +83,71 @@ def test_take_begins_at_the_time_that_was_seen(queue: Queue) -> None:
 
 
 def test_job_before_the_place_is_found_in_time(queue: Queue, clock: Clock) -> None:
-    worker = taker(queue, clock)
-    nothing = worker.take()
+    worker = worker_that_has_looked(queue, clock)
     (early,) = late(queue, 5)
-    clock.now = SECONDS
+    clock.now = SECONDS / 2
     passed = worker.take()
+    wait = worker.idle_seconds
+    clock.now += wait
+    also_passed = worker.take()
     clock.now += 0.001
 
-    assert (nothing, passed) == ([], [])
+    assert (passed, wait, also_passed) == ([], SECONDS / 2, [])
     assert ids(worker.take()) == {early}
+
+
+def test_worker_waits_for_its_idle_time_after_a_look_that_found_nothing(queue: Queue, clock: Clock) -> None:
+    worker = worker_that_has_looked(queue, clock)
+    clock.now = SECONDS + 0.001
+
+    assert (worker.take(), worker.idle_seconds) == ([], inf)
+
+
+def test_empty_take_of_a_paused_queue_is_no_look(queue: Queue, clock: Clock) -> None:
+    worker = taker(queue, clock)
+    made = late(queue, 5)
+    pause(queue.database, queue="default")
+    nothing = worker.take()
+    resume(queue.database, queue="default")
+
+    assert (nothing, ids(worker.take())) == ([], set(made))
+
+
+def test_take_ahead_is_a_look_and_begins_at_one(direct_queue: Queue, clock: Clock) -> None:
+    worker = worker_that_has_looked(direct_queue, clock)
+    clock.now = 0.1
+    direct_queue.enqueue()
+    taken = take_ahead(worker, clock)
+    clock.now = 0.2
+    ahead = worker.ahead()
+
+    assert len(taken) == 1
+    assert ahead is not None
+    assert ahead.parameters["behind"] == f"{0.1 + MARGIN:.6f} seconds"
+
+
+def test_take_ahead_from_a_place_is_no_look(direct_queue: Queue, clock: Clock) -> None:
+    worker = taker(direct_queue, clock, limit=2)
+    made = late(direct_queue, 5, 4, 3)
+    before = [ids(take_ahead(worker, clock)) for _ in range(2)]
+    early = late(direct_queue, 6)
+
+    assert before == [set(made[:2]), {made[2]}]
+    assert ids(worker.take()) == set(early)
+
+
+def test_drain_ends_after_a_look_at_all_jobs(direct_queue: Queue) -> None:
+    handled: list[object] = []
+    late(direct_queue, 5, payload="first")
+
+    def handle(payload: object) -> None:
+        handled.append(payload)
+        if payload == "first":
+            late(direct_queue, 6, payload="early")
+
+    work(direct_queue.database, HandlerTable({"echo": handle}), Flag(), chunk=5, drain=True)
+
+    assert handled == ["first", "early"]
 
 
 def test_new_jobs_are_found_by_each_take(queue: Queue, clock: Clock) -> None:

@@ -149,8 +149,8 @@ class Taker:
 
     def _note_look(self, queue: str, behind: str | None, rows: list[Record], sent: float) -> None:
         if self.looked is not None:
-            # A job whose last claim lapsed is taken alone, and others are left. If anything is limited, none is counted,
-            # which is unknown without a row.
+            # A job whose last claim lapsed is taken alone, and others are left. If anything is limited, none is
+            # counted, which is unknown without a row.
             found_all = bool(rows) and rows[0]["found"] == len(rows) < self.limit
             self.looked.note(queue, behind, sent, found_all=found_all)
 

@@ -86,7 +86,7 @@ def work(
             if jobs and hooks.are_registered_for_figures():
                 hooks.call_with_figures({"taken": len(finishes)})
             handled += sum(finish.ending not in ("released", "lost") for finish in finishes)
-            if not jobs and (drain or stop.wait(min(idle.total_seconds(), taker.idle_seconds))):
+            if not jobs and (drain or stop.wait(min(idle.total_seconds(), taker.longest_wait))):
                 break
     return handled
 

@@ -9,21 +9,12 @@ from minutehand import Database, enqueue
 from minutehand.database import preparing
 from minutehand.database.preparing import FRESH_SECONDS, USES
 from tests import servers
-
-
-class Clock:
-    """A clock that stands still until it is set."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.clock import Clock
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
+    clock = Clock(1_000_000.0)
     monkeypatch.setattr(preparing, "time", clock)
     return clock
 

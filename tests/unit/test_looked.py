@@ -30,11 +30,11 @@ def test_take_begins_a_margin_before_the_last_look(looked: Looked, now: list[flo
 def test_later_look_moves_the_place_but_not_its_end(looked: Looked, now: list[float]) -> None:
     looked.note("a", None, 100.0, found_all=True)
     looked.note("a", behind(0.1), 100.1, found_all=True)
-    now[0] = looked.until("a")
+    now[0] = 100.0 + SECONDS
     last = looked.behind("a")
     now[0] += 0.001
 
-    assert last == behind(SECONDS - 0.1)
+    assert last == behind(now[0] - 0.001 - 100.1)
     assert looked.behind("a") is None
 
 

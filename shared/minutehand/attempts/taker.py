@@ -12,6 +12,7 @@ from minutehand.claim import ANY_TIME_AND_SLOT, taken
 from minutehand.claimed_job import Job
 from minutehand.database import Database, Record
 from minutehand.errors import ConflictError
+from minutehand.model.looked import SECONDS as LOOK_SECONDS
 from minutehand.model.looked import Looked
 from minutehand.model.reached import BEGINNING, MOST_QUEUES, After, Reached
 from minutehand.model.turns import Turns
@@ -36,13 +37,13 @@ class Taker:
     traced: bool = field(default_factory=spans.are_recorded)
     # None if each take must find all due jobs.
     looked: Looked | None = None
-    # If the last take relied on a look at all due jobs, the monotonic second of the next one.
-    looks_again: float = inf
     _ahead: Ahead | None = None
     _queue: str = ""
     # Where the take ahead begins, and how far those before it came.
     _after: After = field(default_factory=lambda: BEGINNING)
     _behind: str | None = None
+    # How long to wait at most after a take that found nothing.
+    _longest_wait: float = inf
     _reached: Reached = field(default_factory=Reached)
     # The queues for which `take_ahead` finds nothing, and until when it is not tried, in monotonic seconds.
     _only_take_until: dict[str, float] = field(default_factory=dict)
@@ -67,16 +68,16 @@ class Taker:
         return self._ahead
 
     @property
-    def idle_seconds(self) -> float:
-        """How long to wait at most after a take that found nothing: the next look may find jobs that it passed."""
-        return max(0.0, self.looks_again - monotonic())
+    def longest_wait(self) -> float:
+        """The most seconds to wait after a take that found nothing: if it relied on a look, the next may find jobs."""
+        return self._longest_wait
 
     def take(self) -> list[Job]:
         """Return the jobs that were taken ahead, or take some of the queue that is next.
 
         If other workers have the jobs of a queue, those of the one after it.
         """
-        ahead, self.looks_again = self._ahead, inf
+        ahead, self._longest_wait = self._ahead, inf
         if jobs := self.taken_ahead():
             return jobs
         jobs = self._take_in_turns()
@@ -109,8 +110,8 @@ class Taker:
 
     def _take_and_look(self, queue: str) -> list[Job]:
         behind, sent = self._find_behind(queue), monotonic()
-        if behind is not None and self.looked is not None:
-            self.looks_again = min(self.looks_again, self.looked.until(queue))
+        if behind is not None:
+            self._longest_wait = LOOK_SECONDS
         with spans.claiming(queue) as span:
             rows = self.database.run("take", **{**self._limits(queue), **ANY_TIME_AND_SLOT, "behind": behind})
             spans.claimed(span, rows)
@@ -149,15 +150,18 @@ class Taker:
 
     def _note_look(self, queue: str, behind: str | None, rows: list[Record], sent: float) -> None:
         if self.looked is not None:
-            # A job whose last claim lapsed is taken alone, and others are left. If anything is limited, none is
-            # counted, which is unknown without a row.
+            # A job whose last claim lapsed is taken alone, and others are left. If anything is limited, `take` counts
+            # none of its rows. An empty take does not tell whether anything is limited.
             found_all = bool(rows) and rows[0]["found"] == len(rows) < self.limit
             self.looked.note(queue, behind, sent, found_all=found_all)
 
     def _needs_take(self, ahead: Ahead | None) -> bool:
         """Whether `take_ahead` from the beginning found none of the jobs that there are."""
         return (
-            ahead is not None and ahead.rows == [] and ahead.name == "take_ahead" and self._after is BEGINNING
+            ahead is not None
+            and (ahead.name, ahead.rows) == ("take_ahead", [])
+            and self._after is BEGINNING
+            and self._behind is None
         )
 
     def taken_ahead(self) -> list[Job]:

@@ -36,13 +36,11 @@ class Looked:
         look, now = self._looks.get(queue), self._clock()
         return None if look is None or look.until < now else f"{now - look.sent + MARGIN:.6f} seconds"
 
-    def until(self, queue: str) -> float:
-        """Return until which monotonic second takes may rely on a look."""
-        look = self._looks.get(queue)
-        return self._clock() if look is None else look.until
-
     def note(self, queue: str, behind: str | None, sent: float, *, found_all: bool) -> None:
-        """Note a take that was sent at a time and began `behind` its start. It may have left jobs that it found."""
+        """Note a take that was sent at a monotonic second and began `behind` its start, or at the beginning.
+
+        `found_all` is false if it may have left due jobs.
+        """
         before = self._looks.pop(queue, None)
         if behind is None:
             look = _Look(sent, sent + SECONDS) if found_all else None

@@ -17,20 +17,11 @@ from minutehand.handlers import HandlerTable
 from minutehand.model.event import Event
 from minutehand.model.outcome import Done, Finish, Interrupted
 from minutehand.work import work
+from tests.clock import Clock
 from tests.queue.stage import Queue
 from tests.waiting import until
 
 STATE = "select minutehand.state(j) from minutehand.jobs j where id = %(id)s"
-
-
-class Clock:
-    """A clock that a test moves."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

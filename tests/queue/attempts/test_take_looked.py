@@ -18,20 +18,11 @@ from minutehand.model.reached import BEGINNING
 from minutehand.model.turns import Turns
 from minutehand.operations.controls import pause, resume
 from minutehand.work import work
+from tests.clock import Clock
 from tests.queue.late import late
 from tests.queue.stage import GRACE, LEASE, Queue
 
 PLACES: dict[str, dict[str, Any]] = {"take": ANY_TIME_AND_SLOT, "take_ahead": {**BEGINNING}}
-
-
-class Clock:
-    """Seconds that pass only if a test lets them."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -85,14 +76,11 @@ def test_take_begins_at_the_time_that_was_seen(queue: Queue) -> None:
 def test_job_before_the_place_is_found_in_time(queue: Queue, clock: Clock) -> None:
     worker = worker_that_has_looked(queue, clock)
     (early,) = late(queue, 5)
-    clock.now = SECONDS / 2
-    passed = worker.take()
-    wait = worker.idle_seconds
-    clock.now += wait
-    also_passed = worker.take()
+    clock.now = SECONDS
+    passed, wait = worker.take(), worker.longest_wait
     clock.now += 0.001
 
-    assert (passed, wait, also_passed) == ([], SECONDS / 2, [])
+    assert (passed, wait) == ([], SECONDS)
     assert ids(worker.take()) == {early}
 
 
@@ -100,7 +88,7 @@ def test_worker_waits_for_its_idle_time_after_a_look_that_found_nothing(queue: Q
     worker = worker_that_has_looked(queue, clock)
     clock.now = SECONDS + 0.001
 
-    assert (worker.take(), worker.idle_seconds) == ([], inf)
+    assert (worker.take(), worker.longest_wait) == ([], inf)
 
 
 def test_empty_take_of_a_paused_queue_is_no_look(queue: Queue, clock: Clock) -> None:
@@ -148,6 +136,33 @@ def test_drain_ends_after_a_look_at_all_jobs(direct_queue: Queue) -> None:
     work(direct_queue.database, HandlerTable({"echo": handle}), Flag(), chunk=5, drain=True)
 
     assert handled == ["first", "early"]
+
+
+class Stop(Flag):
+    """Notes how long a worker would wait, and does not let it wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waits.append(timeout)
+        return self.is_set()
+
+
+def test_idle_worker_waits_no_longer_than_until_the_next_look(direct_queue: Queue) -> None:
+    stop = Stop()
+    late(direct_queue, 5, payload="first")
+
+    def handle(payload: object) -> None:
+        if payload == "first":
+            late(direct_queue, 6, payload="early")
+        else:
+            stop.set()
+
+    work(direct_queue.database, HandlerTable({"echo": handle}), stop, chunk=5, idle=timedelta(hours=1))
+
+    assert set(stop.waits) == {SECONDS}
 
 
 def test_new_jobs_are_found_by_each_take(queue: Queue, clock: Clock) -> None:

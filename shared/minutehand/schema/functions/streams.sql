@@ -105,7 +105,7 @@ begin
                select coalesce(r.group, '')
                  from ((select j.* from minutehand.jobs_live j where v.seen is null and j.id = v.first)
                         union all
-                       -- Read only if the first one may not start: to find the place of a tenant takes five times as long as an id.
+                       -- Read only if the first one may not start: finding a tenant in this index takes several times as long as finding an id.
                        (select j.*
                           from minutehand.jobs_live j
                          where j.queue = in_queue and j.priority = with_priority and j.tenant = v.tenant and j.tenant <> ''

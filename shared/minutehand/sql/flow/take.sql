@@ -3,7 +3,7 @@
 -- A worker of the stack, which has been invited for others before, takes no more rows than slots that these have freed, and
 -- `only` those that suit it, of the first ones. There, tenants that share the queue take turns.
 -- A row whose last claim lapsed is taken alone: it may have ended its worker's process, together with other jobs.
--- `behind` is null, or how long ago the worker has seen all due jobs, and a second. `found` is how many rows were locked without `choose`.
+-- `behind` is null, or the time since the worker saw all due jobs, plus a second. `found` is how many rows were locked without `choose`.
 -- minutehand.lapse() records the former attempt as lapsed if it has no outcome.
 with slot as materialized (
     select case when %(freed)s::timestamptz[] is null then %(limit)s::bigint

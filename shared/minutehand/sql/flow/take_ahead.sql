@@ -4,7 +4,7 @@
 -- `reached`, in one of the rows, is the time of the last due job that was taken, whose id the row has, if all jobs up to it that
 -- this statement read were taken and are more than a second late. With the priority, the time and the id as parameters, the next take begins there: until
 -- a vacuum, and under an old snapshot also after it, each take would read the entries of all jobs that were taken before.
--- `behind` is null, or how long ago the worker has seen all due jobs, and a second. `found` is how many rows were locked.
+-- `behind` is null, or the time since the worker saw all due jobs, plus a second. `found` is how many rows were locked.
 with lane as materialized (
     select min(priority) as priority,
            case when min(priority) = %(after_priority)s then %(after_visible)s::timestamptz else greatest(min(floor), now() - %(behind)s::interval) end as visible,

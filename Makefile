@@ -22,7 +22,7 @@ WORKERS ?= 4
 PIPELINE_WORKERS ?= 2
 # Duration of the run of test/soak that has all fences.
 SECONDS ?= 60
-SUITES := $(addprefix test/,mutations plans thorough docs programs console install servers kill soak pipeline-long spark-floor cluster containers project)
+SUITES := $(addprefix test/,pipeline mutations plans thorough docs programs console install servers kill soak pipeline-long spark-floor cluster containers project)
 # Server of the core's tests: direct-18, direct-16, direct-15, pgbouncer-18 or wide-pgbouncer-18.
 SERVER ?= direct-18
 
@@ -100,7 +100,7 @@ lambda: setup ## Run the built functions on a local emulation of Lambda, with ex
 	@$(BIN)/python -m emulator $(ARGS)
 
 .PHONY: test
-test: check test/core test/pipeline ## Run the checks that every change must pass, in at most 10 minutes
+test: check test/core ## Run the checks that every change must pass, in at most 10 minutes
 
 .PHONY: test/all
 test/all: test $(SUITES) ## Run all suites, as before a release

@@ -121,6 +121,18 @@ SUITES = {
         "tests/docs/reading.py",
     ],
     "servers": [*SQL, f"{LIBRARY}*.py", "tests/queue/*", "tests/proof/*", "tests/flow/*"],
+    "pipeline": [
+        "pipeline/*",
+        "tests/pipeline/*",
+        "requirements-pipeline.lock",
+        "docs/pipeline/*",
+        "docs/scaling.md",
+        *SQL,
+        # The modules that the pipeline imports.
+        *(f"{LIBRARY}{folder}/*" for folder in ("database", "model", "settings", "costs", "operations")),
+        f"{LIBRARY}errors.py",
+        *(f"{LIBRARY}cli/{name}.py" for name in ("exits", "options", "output", "progress", "values")),
+    ],
     "spark-floor": ["pipeline/*", "tests/pipeline/*", "requirements-spark-floor.lock"],
     "kill": [
         *SQL,
@@ -184,7 +196,7 @@ ORDINARY = [
 INNER = {"servers", "kill", "plans"}
 # Not all suites: these and `make test` fit into the 90 minutes of a run of CI, all of them take hours. The others run
 # when their paths change, and before a release.
-UNSURE = ["docs", "mutations", "plans", "programs", "console", "install", "servers"]
+UNSURE = ["docs", "mutations", "plans", "programs", "console", "install", "servers", "pipeline"]
 
 
 def suites(paths: Iterable[str] | None) -> list[str]:

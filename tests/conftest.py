@@ -46,6 +46,7 @@ SUITES = {
     "tests/walk/": "project",
     "tests/bench/test_programs": "programs",
     "tests/local/": "programs",
+    "tests/pipeline/": "pipeline",
     "tests/testing/": "programs",
     "tests/unit/test_embedded_postgres": "programs",
     "tests/pipeline/archive/test_killed.py": "kill",

@@ -134,8 +134,10 @@ class Fleet:
         self.database.close()
         self._admin.close()
 
-    def tick(self, event: dict[str, Any] | None = None) -> dict[str, Any]:
-        context = LambdaContext("minutehand-dispatcher", timedelta(minutes=5))
+    def tick(
+        self, event: dict[str, Any] | None = None, left: timedelta = timedelta(minutes=5)
+    ) -> dict[str, Any]:
+        context = LambdaContext("minutehand-dispatcher", left)
         response: dict[str, Any] = self.dispatcher.handler(event or {}, context)
         return response
 

@@ -4,12 +4,14 @@ import inspect
 import re
 from collections import defaultdict
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from minutehand.functions import dispatcher
 from minutehand.functions.api import request_log
+from minutehand.functions.dispatcher import WITHDRAW_SECONDS
 from minutehand.model.event import NAMES
 from tests.functions.fleet import Fleet, event, lines
 from tests.retries import IN_AN_HOUR
@@ -62,7 +64,8 @@ def fields(fleet: Fleet, handler: Callable[[str], str], monkeypatch: pytest.Monk
     fleet.tick({})
     fleet.tick({"invitations": []})
     monkeypatch.setenv("MINUTEHAND_MODE", "prompt")
-    fleet.tick({})
+    # A dispatcher with more time waits for jobs until the next tick.
+    fleet.tick({}, left=timedelta(seconds=WITHDRAW_SECONDS))
     found: Fields = defaultdict(set)
     for line in lines(fleet.read_output()):
         found[line["service"], line["message"]] |= line.keys()

@@ -1,13 +1,26 @@
-"""Sessions of the database of a test."""
+"""Sessions of the database of a test, and a database with many jobs for the tests of plans."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
+from backlog import Stock, fill
 from proving import Sessions
 
 import minutehand
-from tests.servers import Database
+from minutehand.database import Connection, connect
+from tests.servers import Database, Servers
+
+
+@pytest.fixture(scope="module")
+def full(servers: Servers, server_name: str) -> Iterator[tuple[Connection, Stock]]:
+    """A full database for all tests of a file, which roll back their changes."""
+    address = servers.address(server_name)
+    database = address.make()
+    with connect(database.admin_url) as connection:
+        fill(connection, finished=100_000, due=20_000, scheduled=20_000)
+        yield connection, Stock.of(connection)
+    address.drop(database)
 
 
 @pytest.fixture

@@ -49,6 +49,11 @@ class Plan:
         }
 
     @property
+    def parallel(self) -> bool:
+        """Whether the plan starts parallel processes."""
+        return any(node["Node Type"] in ("Gather", "Gather Merge") for node in self._nodes(self.root))
+
+    @property
     def written(self) -> set[str]:
         """The tables that were written."""
         return {
@@ -80,6 +85,16 @@ def explain(connection: Connection, name: str, parameters: dict[str, object]) ->
     return Plan(row[0]["Plan"])
 
 
+def parallel_in_large(connection: Connection, name: str, parameters: dict[str, object]) -> bool:
+    """Whether parallel processes would take part if the tables were thirty times as large, as far as costs decide."""
+    with connection.transaction(force_rollback=True):
+        for setting in LARGE:
+            connection.execute(setting)
+        # Not analyzed: the parameters are those of a smaller table.
+        (row,) = connection.execute("explain (format json) " + statement(name), parameters).fetchone()  # type: ignore[arg-type, misc]
+    return Plan(row[0]["Plan"]).parallel
+
+
 def explain_prepared(connection: Connection, name: str, parameters: dict[str, object]) -> Plan:
     """Do what `explain` does for the plan that a prepared statement has for all parameters."""
     names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", statement(name))))
@@ -107,6 +122,12 @@ def generic_plans(connection: Connection, name: str, parameters: dict[str, objec
     return int(count)
 
 
+# The defaults, divided by thirty.
+LARGE = (
+    "set local min_parallel_table_scan_size = '272kB'",
+    "set local min_parallel_index_scan_size = '16kB'",
+    "set local parallel_setup_cost = 33",
+)
 GENERIC_PLANS = "select sum(generic_plans) from pg_prepared_statements where starts_with(statement, %s)"
 NEWEST = "select name from pg_prepared_statements order by prepare_time desc limit 1"
 

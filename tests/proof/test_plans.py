@@ -44,17 +44,6 @@ READING = {"adjust_budgets", "count_due", "raise_floor"}
 EITHER = {"reap", "expire"}  # One of the indexes is enough.
 
 
-@pytest.fixture(scope="module")
-def full(servers: servers.Servers, server_name: str) -> Iterator[tuple[Connection, Stock]]:
-    """A full database for all tests of this file, which roll back their changes."""
-    address = servers.address(server_name)
-    database = address.make()
-    with connect(database.admin_url) as connection:
-        fill(connection, finished=100_000, due=20_000, scheduled=20_000)
-        yield connection, Stock.of(connection)
-    address.drop(database)
-
-
 @pytest.fixture
 def connection(direct_database: servers.Database) -> Iterator[Connection]:
     with connect(direct_database.admin_url) as connection:

@@ -19,12 +19,12 @@ WORKER = """
     expire extend finish finish_done finish_in_batch fire fold_lanes free_keys make_days note_watch offer prune_firings
     prune_groups prune_rates raise_floor read_due_schedules reap release remove_lanes retain set_schedules_aside
     settle start_sweep start_tick note_wakeup note_mode supersede sweep take withdraw begin_wait end_wait poll
-    forget_times kind_times record_times record_usage take_ahead check_batches check_predecessors count_minutes
-    prune_history prune_unclaimed
+    ending_recurring forget_times kind_times record_times record_usage take_ahead check_batches check_predecessors
+    count_minutes prune_history prune_unclaimed
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """
-    check_claim count_finished count_jobs count_upcoming due_schedules encrypted_payloads ending_recurring
+    check_claim count_finished count_jobs count_upcoming due_schedules encrypted_payloads
     find_batches near_batches fire_now first_due first_visible get get_batches get_by_key get_schedule get_states
     get_unfinished histogram list_controls list_holds list_batches list_enqueued list_firings list_jobs list_installed
     list_newer_jobs
@@ -51,7 +51,7 @@ OPERATOR = """
 # What an operator may read.
 READER = """
     as_tenant attention_dispatcher check_claim clock count_due count_finished count_jobs count_states
-    count_upcoming depths dispatcher_usage due_schedules durations encrypted_payloads ending_recurring examine_disk
+    count_upcoming depths dispatcher_usage due_schedules durations encrypted_payloads examine_disk
     examine_process examine_queue examine_roles examine_server examine_snapshots failed_of_batch
     failing_kinds failures failures_by_cause find_batches find_finished find_ids find_served finished_work
     first_due first_visible get get_batches get_by_key get_keep_until_archived get_listed get_pause_of_everything

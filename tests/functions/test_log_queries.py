@@ -64,7 +64,7 @@ def fields(fleet: Fleet, handler: Callable[[str], str], monkeypatch: pytest.Monk
     fleet.tick({})
     fleet.tick({"invitations": []})
     monkeypatch.setenv("MINUTEHAND_MODE", "prompt")
-    # A dispatcher with more time waits for jobs until the next tick.
+    # It has no time left to wait for jobs, and logs the same fields.
     fleet.tick({}, left=timedelta(seconds=WITHDRAW_SECONDS))
     found: Fields = defaultdict(set)
     for line in lines(fleet.read_output()):

@@ -32,7 +32,7 @@ LAYERS = {
 }
 # Bytes of what a worker's environment loads, layers and function; MB as Lambda counts them.
 MOST = 7 * 2**20
-# Of the library's layer, which is built without a package index: every change of the library is tested.
+# Of the library's layer alone.
 MOST_OF_LIBRARY = 1.75 * 2**20
 
 LOGGED = """
@@ -213,6 +213,7 @@ def test_async_connection_works_with_lazily_imported_asyncio(
 
 @pytest.mark.programs
 def test_library_layer_fits_its_size_budget(compiled: Callable[[str], Path]) -> None:
+    # It is built without a package index, so this test runs for every change of the library.
     assert 1_000_000 < zipped(compiled("LibraryLayer")) < MOST_OF_LIBRARY
 
 

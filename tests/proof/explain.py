@@ -90,7 +90,7 @@ def parallel_in_large(connection: Connection, name: str, parameters: dict[str, o
     with connection.transaction(force_rollback=True):
         for setting in LARGE:
             connection.execute(setting)
-        # Not analyzed: the parameters are those of a smaller table.
+        # It only plans: these costs are not those of the table as it is.
         (row,) = connection.execute("explain (format json) " + statement(name), parameters).fetchone()  # type: ignore[arg-type, misc]
     return Plan(row[0]["Plan"]).parallel
 

@@ -26,6 +26,7 @@ INDEXES = {
     "adjust_budgets": {"jobs_live_busy"},
     "reap": {"jobs_live_pkey", "jobs_live_spent"},
     "expire": {"jobs_live_pkey", "jobs_live_expiring"},
+    "ending_recurring": {"jobs_live_expiring", "jobs_live_spent"},
     "claim": {"jobs_live_pkey"},
     "count_due": {"jobs_live_due"},
     "extend": {"jobs_live_pkey"},

@@ -1,4 +1,4 @@
-"""No statement of the flow or of a page starts parallel processes, whose start takes milliseconds."""
+"""No statement that reads few pages starts parallel processes, whose start takes milliseconds."""
 
 import pytest
 from backlog import Stock
@@ -7,7 +7,7 @@ from pages import PAGES
 
 from minutehand.database import Connection
 
-pytestmark = [pytest.mark.every_version, pytest.mark.plans]
+pytestmark = pytest.mark.plans
 
 
 @pytest.mark.parametrize("name", sorted(PAGES))

@@ -41,17 +41,17 @@ def ci() -> ModuleType:
             "shared/minutehand/sql/flow/claim.sql",
             {"mutations", "plans", "thorough", "programs", "console", "servers", "pipeline", "kill"},
         ),
-        ("shared/minutehand/claim.py", {"thorough", "programs", "servers", "kill"}),
+        ("shared/minutehand/claim.py", {"thorough", "programs", "servers", "pipeline", "kill"}),
         ("shared/minutehand/operations/jobs.py", {"programs", "console", "servers", "pipeline"}),
-        ("shared/minutehand/cli/verbs.py", {"programs"}),
+        ("shared/minutehand/cli/verbs.py", {"programs", "pipeline"}),
         ("docs/events.md", {"docs", "programs", "install"}),
         ("docs/pipeline/lake.md", {"docs", "programs", "install", "pipeline"}),
         ("README.md", {"install"}),
         ("tests/api/test_auth.py", {"thorough"}),
         ("pipeline/minutehand_pipeline/report/page.py", {"pipeline", "spark-floor", "pipeline-long"}),
         ("pipeline/requirements.lock", {"pipeline", "spark-floor", "pipeline-long", "cluster"}),
-        ("shared/minutehand/stack/__init__.py", {"programs", "install"}),
-        ("functions/worker/app.py", {"programs", "containers"}),
+        ("shared/minutehand/stack/__init__.py", {"programs", "install", "pipeline"}),
+        ("functions/worker/app.py", {"programs", "pipeline", "containers"}),
         ("template.yaml", {"mutations", "programs", "containers"}),
     ],
 )
@@ -75,6 +75,25 @@ def test_file_with_tests_of_a_suite_selects_it(ci: ModuleType, suite: str) -> No
 
     assert marked
     assert [path for path in marked if suite not in ci.suites([path])] == []
+
+
+def test_modules_that_the_pipeline_and_its_tests_import_select_its_suite(ci: ModuleType) -> None:
+    files = [
+        *(ROOT / "pipeline" / "minutehand_pipeline").rglob("*.py"),
+        *(ROOT / "tests" / "pipeline").rglob("*.py"),
+    ]
+    imported = {
+        module
+        for file in files
+        for module in re.findall(
+            r"^\s*from ((?:tests|bench)\.[\w.]+) import", file.read_text("utf-8"), re.MULTILINE
+        )
+    }
+    paths = {f"{module.replace('.', '/')}.py" for module in imported}
+    paths = {path for path in paths if (ROOT / path).is_file()}
+
+    assert paths
+    assert {path for path in paths if "pipeline" not in ci.suites([path])} == set()
 
 
 def test_suites_of_several_paths_are_in_run_order(ci: ModuleType) -> None:

@@ -1,13 +1,14 @@
 -- Returns the recurring jobs among those to reap and those to expire: the next time of each is computed first.
--- In a large table, the planner must not start parallel processes, which took 15 ms of each tick with a million jobs: it expects that
--- a third of the jobs is to end, and that none of them recurs or expires. The inner limit keeps the order of the first index. For the
--- second it is not enough, but a query that locks rows is never parallel. These are locked by the next statement anyway.
+-- It locks the jobs, as `reap` and `expire` do, because a query that locks rows is never parallel. In a large table, the planner would
+-- start parallel processes, which took 15 ms of each tick with a million jobs: it expects that a third of the jobs is to end, and
+-- that none of them recurs or expires. The limit of the first part is an inner one, so that its rows are read in the order of the index.
 (select 'reap' as statement, id, every, zone, coalesce(nominal, run_at) as nominal, coalesce(%(now)s, clock_timestamp()) as now
    from (select id, every, zone, nominal, run_at
            from minutehand.jobs_live
           where attempts >= max_attempts and visible <= coalesce(%(now)s, now())
           order by visible
-          limit %(limit)s) spent
+          limit %(limit)s
+            for key share skip locked) spent
   where every is not null)
  union all
 (select 'expire', id, every, zone, coalesce(nominal, run_at), coalesce(%(now)s, clock_timestamp())

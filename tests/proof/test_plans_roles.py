@@ -1,17 +1,15 @@
 """Plans under row-level security: workers as the owner, operators about the same, tenants by their index."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
 import pytest
-from backlog import Stock, fill
+from backlog import Stock
 from explain import Plan, explain
 
-from minutehand.database import Connection, connect
+from minutehand.database import Connection
 from minutehand.database.statements import statement
-from tests import servers
 from tests.queue.roles.privileges import MAY
 
 pytestmark = [pytest.mark.every_version, pytest.mark.plans]
@@ -50,17 +48,6 @@ insert into minutehand.jobs_live (tenant, kind, run_at, visible)
 select 'small', 'echo', now(), now() + interval '1 day' from generate_series(1, %s)
 returning id
 """
-
-
-@pytest.fixture(scope="module")
-def full(servers: servers.Servers, server_name: str) -> Iterator[tuple[Connection, Stock]]:
-    """A database with a backlog and a history."""
-    address = servers.address(server_name)
-    database = address.make()
-    with connect(database.admin_url) as connection:
-        fill(connection, finished=200_000, due=20_000, scheduled=20_000)
-        yield connection, Stock.of(connection)
-    address.drop(database)
 
 
 def shape(connection: Connection, name: str, parameters: dict[str, Any], role: str | None) -> Any:

@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import sys
+import sysconfig
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,7 +20,7 @@ NODE_PEERS = ("pg-boss", "graphile-worker", "docmq", "pg")
 
 
 def machine() -> dict[str, str]:
-    """Return what the figures depend on, without names. `commit` names the processor."""
+    """Return what the figures depend on, without names. `commit` names the processor and the Python."""
     return {
         "cores": str(os.cpu_count()),
         "memory": f"{psutil.virtual_memory().total / 2**30:.0f} GB",
@@ -41,11 +42,24 @@ def versions(url: str) -> dict[str, str]:
 
 
 def commit() -> str:
-    """Return the time of the measured commit and the processor. Raise SystemExit if files differ from the commit."""
+    """Return the time of the measured commit, the processor and the Python.
+
+    Raise SystemExit if files differ from the commit.
+    """
     if _git("status", "--porcelain", "--untracked-files=no", "--", "shared", "functions", "pipeline"):
         sys.exit("--save measures a commit: commit the changes to shared/, functions/ and pipeline/ first")
     time = _git("log", "-1", "--date=format-local:%Y-%m-%d %H:%M UTC", "--format=%cd")
-    return f"{time}, on {_processor()}"
+    return f"{time}, on {_processor()} with {python_build()}"
+
+
+def python_build() -> str:
+    """Return the version of Python, and how it was built: without optimizations it is a quarter slower."""
+    version = f"Python {platform.python_version()}"
+    if sys.base_prefix == "/usr":
+        # A distribution may optimize its build without the option of configure.
+        return f"{version} of {platform.freedesktop_os_release()['PRETTY_NAME']}"
+    optimized = "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
+    return f"{version}, built with{'' if optimized else 'out'} optimizations"
 
 
 def _git(*words: str) -> str:

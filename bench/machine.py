@@ -42,7 +42,7 @@ def versions(url: str) -> dict[str, str]:
 
 
 def commit() -> str:
-    """Return the time of the measured commit, the processor and the Python.
+    """Return one text: the time of the measured commit, the processor, and the Python with its build.
 
     Raise SystemExit if files differ from the commit.
     """
@@ -53,13 +53,15 @@ def commit() -> str:
 
 
 def python_build() -> str:
-    """Return the version of Python, and how it was built: without optimizations it is a quarter slower."""
-    version = f"Python {platform.python_version()}"
+    """Return the version of Python, and its distribution or whether it was built with optimizations."""
+    python = f"Python {platform.python_version()}"
+    options = sysconfig.get_config_var("CONFIG_ARGS")
     if sys.base_prefix == "/usr":
         # A distribution may optimize its build without the option of configure.
-        return f"{version} of {platform.freedesktop_os_release()['PRETTY_NAME']}"
-    optimized = "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
-    return f"{version}, built with{'' if optimized else 'out'} optimizations"
+        return f"{python} of {_distribution()}"
+    if options is None:
+        return f"{python} of an unknown build"
+    return f"{python}, built with{'' if '--enable-optimizations' in options else 'out'} optimizations"
 
 
 def _git(*words: str) -> str:
@@ -67,6 +69,13 @@ def _git(*words: str) -> str:
         ["git", *words], cwd=ROOT, env={**os.environ, "TZ": "UTC"}, capture_output=True, text=True, check=True
     )
     return done.stdout.strip()
+
+
+def _distribution() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        return platform.system()
 
 
 def _processor() -> str:

@@ -62,14 +62,15 @@ def cost_table(results: Results, name: str) -> str:
 
 
 def target_table(results: Results) -> str:
-    """Return the targets, and whether each is met."""
+    """Return the targets, the measured ratios, and whether each target is met."""
     rows = []
     for target in TARGETS:
         reached = target.reached(results.cases)
         met = "met" if reached >= target.least else "**missed**"
         what = f"{CASES[target.case].title}, against {TITLES[target.system]}"
-        rows.append((what, f"{target.least:.1f}", f"{reached:.2f}", met))
-    return markdown(("", "target", "measured", ""), rows)
+        lowest, highest = target.extremes(results.cases)
+        rows.append((what, f"{target.least:.1f}", f"{reached:.2f}", f"{lowest:.2f} to {highest:.2f}", met))
+    return markdown(("", "target", "measured", "lowest and highest round", ""), rows)
 
 
 def grid_table(results: Results) -> str:

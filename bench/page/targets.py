@@ -20,6 +20,12 @@ class Target:
         rates = cases[self.case].rates
         return ratio(rates[OURS], rates[self.system])
 
+    def extremes(self, cases: dict[str, Measurement]) -> tuple[float, float]:
+        """Return the lowest and the highest ratio of a round."""
+        rates = cases[self.case].rates
+        found = [ours / other for ours, other in zip(rates[OURS], rates[self.system], strict=True)]
+        return min(found), max(found)
+
 
 COMPARED = ("one", "batch", "bulk", "single", "backlog", "old-snapshot")
 TARGETS = (

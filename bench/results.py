@@ -14,8 +14,8 @@ FILE = Path(__file__).parent / "results.json"
 class Measurement:
     """The runs of a case by the name of the system.
 
-    `commit` names the time of the measured commit, the processor, and the Python with its build; older results lack the
-    last ones. `rates` are jobs per second, one for each round.
+    `commit` is the time of the measured commit, with the processor and the Python, which older results may lack.
+    `rates` are jobs per second, one for each round.
     `costs` are medians for a job: microseconds of processor time of the `client` and of the `server`, and bytes of
     `wal`.
     """

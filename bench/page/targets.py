@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from bench.queues.systems import OURS
 from bench.results import Measurement
-from bench.statistics import ratio
+from bench.statistics import ratio, ratios
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Target:
     def extremes(self, cases: dict[str, Measurement]) -> tuple[float, float]:
         """Return the lowest and the highest ratio of a round."""
         rates = cases[self.case].rates
-        found = [ours / other for ours, other in zip(rates[OURS], rates[self.system], strict=True)]
+        found = ratios(rates[OURS], rates[self.system])
         return min(found), max(found)
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from minutehand.attempts.claimed import Claim
-from minutehand.attempts.ending import Ahead, end, end_one
+from minutehand.attempts.ending import Ahead, end, end_done, end_one
 from minutehand.attempts.record import Write, attempt_columns, attempt_parameters, stored_result
 from minutehand.errors import (
     BusyError,
@@ -65,10 +65,12 @@ def finish_all(
             finishes = _write_together([ended[place] for place in chosen], back, ahead)
         except MinutehandError:
             finishes = None
-        together = dict(zip(chosen, finishes or [None] * len(chosen), strict=True))
+        together = list(zip(chosen, finishes or [None] * len(chosen), strict=True))
         # First those that are written, so that an error does not hide them.
-        yield from ((place, found) for place, found in together.items() if found is not None)
-        for place in (place for place, found in together.items() if found is None):
+        for place, found in together:
+            if found is not None:
+                yield place, found
+        for place in [place for place, found in together if found is None]:
             try:
                 finished = finish(*ended[place])
             except (UnreachableError, ReadOnlyError):
@@ -88,10 +90,17 @@ def _write_together(
     """Write outcomes by one statement; return None if there is only one, and no statement to run with it."""
     if len(ended) == 1 and (back or ahead is None):
         return None
-    writes = [
-        Write(claim, "done") if outcome is DONE else _write_of(claim, outcome) for claim, outcome in ended
-    ]
+    plain = [claim for claim, outcome in ended if outcome is DONE and _is_plain(claim)]
+    if len(plain) == len(ended):
+        # Nearly always.
+        return end_done(plain, ahead=ahead)
+    writes = [_write_of(claim, outcome) for claim, outcome in ended]
     return _release(writes) if back else end(writes, ahead)
+
+
+def _is_plain(claim: Claim) -> bool:
+    """Return whether nothing depends on the end of a job, as far as its claim tells."""
+    return claim.every is None and claim.group is None and claim.batch is None
 
 
 def finish(claim: Claim, outcome: Outcome) -> Finish:

@@ -63,7 +63,8 @@ class Handler:
 
     def __call__(self, job: Job) -> Any:
         """Decrypt the payload, convert it to the type of the signature, and run the function with its middleware."""
-        self._decrypt(job)
+        if self._requires_encryption or type(job.payload) is dict:
+            self._decrypt(job)
         if self._is_alone:
             return unawaited.run(self._start, job)
         with unawaited.refused():

@@ -15,6 +15,8 @@ from minutehand.model.worker import UNNAMED, Worker
 
 # The longest time that `extend` gives, as that of `timeout`.
 LONGEST = timedelta(hours=24)
+# The time until which a lost claim holds: before all others.
+LOST = -math.inf
 
 
 @dataclass(eq=False, kw_only=True)
@@ -22,8 +24,9 @@ class Lease:
     """A claim on a job, proved by its ack. It holds until `until`, and longer if nobody else claims the job.
 
     `duration` is the time of the attempt; `grace` follows it, to write the outcome. All floats are seconds of this
-    process's monotonic clock: `start_by` (the job expires unless its attempt has begun), `started` and `ended` (of
-    the attempt), `deadline` (it must end), `limit` (the worker ends). `waiting` are jobs of the chunk not yet started.
+    process's monotonic clock: `holds_until` (half of the grace before `until`; LOST if the claim is lost), `start_by`
+    (the job expires unless its attempt has begun), `started` and `ended` (of the attempt), `deadline` (it must end),
+    `limit` (the worker ends). `waiting` are jobs of the chunk not yet started.
     """
 
     id: UUID
@@ -32,7 +35,7 @@ class Lease:
     worker: Worker = UNNAMED
     duration: timedelta
     grace: timedelta
-    until: float
+    holds_until: float
     started: float | None = None
     ended: float | None = None
     limit: float = math.inf
@@ -84,7 +87,7 @@ class Lease:
                 "extension_is_positive",
                 f"the duration of extend must be above zero and at most 24 hours, got {by}",
             )
-        self.until = 0.0
+        self.holds_until = LOST
         if not self._hold(by.total_seconds()):
             raise LostError(
                 f"lease lost: job {self.id} was offered to another worker, or its lease ended and another job may have "
@@ -115,16 +118,16 @@ class Lease:
             self.waiting.hold(seconds)
         if monotonic() + seconds > self.holds_until:
             _extend([self], [seconds])
-        return self.until > 0.0
+        return self.holds_until > LOST
 
     def holds_to(self, end: float, waiting: "WaitingLeases | None") -> bool:
         """Return whether this claim and those of the waiting jobs hold until a time."""
         return self.holds_until >= end and (waiting is None or waiting.first_end >= end)
 
     @property
-    def holds_until(self) -> float:
-        """The time until which the claim holds, less a part of the grace for the outcome."""
-        return self.until - self.grace.total_seconds() / 2
+    def until(self) -> float:
+        """The time at which the claim ends, unless it is extended."""
+        return self.holds_until + self.grace.total_seconds() / 2
 
 
 class WaitingLeases:
@@ -137,12 +140,10 @@ class WaitingLeases:
     def __init__(self, leases: Iterable[Lease]) -> None:
         """Watch the leases of jobs that have been claimed at once."""
         self._left = set(leases)
+        # Removes the lease of a job that has its turn. The set's own method, because each job calls it.
+        self.discard = self._left.discard
         self._ends: list[tuple[float, int, Lease]] | None = None
         self.first_end = min([lease.holds_until for lease in self._left], default=math.inf)
-
-    def discard(self, lease: Lease) -> None:
-        """Remove the lease of a job that has its turn."""
-        self._left.discard(lease)
 
     def hold(self, seconds: float) -> None:
         """Extend the leases that end within the given time, beyond it."""
@@ -164,7 +165,7 @@ class WaitingLeases:
         finally:
             for number, lease in ending:
                 # A lost one is found at its start.
-                if lease.until > 0.0:
+                if lease.holds_until > LOST:
                     heappush(ends, (lease.holds_until, number, lease))
             self.first_end = ends[0][0] if ends else math.inf
 
@@ -176,12 +177,12 @@ def _pop_before(ends: list[tuple[float, int, Lease]], end: float) -> Iterator[tu
 
 
 def _extend(leases: Sequence[Lease], seconds: Sequence[float]) -> None:
-    """Extend leases of one worker in one statement; `until` is zero afterwards if the claim is lost."""
+    """Extend leases of one worker in one statement; those that are lost hold until LOST afterwards."""
     times = [timedelta(seconds=each) + lease.grace for each, lease in zip(seconds, leases, strict=True)]
     ids, acks = [lease.id for lease in leases], [lease.ack for lease in leases]
     extended = leases[0].database.run("extend", ids=ids, acks=acks, leases=times)
     rows, now = {row["id"]: row for row in extended}, monotonic()
     for lease, time in zip(leases, times, strict=True):
         row = rows.get(lease.id)
-        lease.until = now + time.total_seconds() if row else 0.0
+        lease.holds_until = now + (time - lease.grace / 2).total_seconds() if row else LOST
         lease.cancelling = row["cancelling"] if row else None

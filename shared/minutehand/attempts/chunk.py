@@ -45,7 +45,7 @@ class Chunk:
         self.jobs, self._handlers, self._events, self._end = jobs, handlers, events, end
         self._database = jobs[0].database
         self._second = self._database.second
-        self._ahead = ahead
+        self._ahead, self._listeners = ahead, events.listeners
         self.stopping = stopping
         self._waiting = WaitingLeases([job.lease for job in jobs])
         self._running: set[Job] = set()
@@ -104,14 +104,14 @@ class Chunk:
         """Whether an attempt may start now: without a stop, and with enough time left."""
         return (
             not self.stopping()
-            and not job.lease.expired
+            and (job.lease.start_by == inf or not job.lease.expired)
             and (self._longest is None or self._end == inf or self._fits(job, self._longest))
         )
 
     @property
     def is_observed(self) -> bool:
         """Whether anything besides a handler can see in whose attempt it runs: a span, or what gets the events."""
-        return self.is_traced or self._events.has_listeners
+        return self.is_traced or bool(self._listeners)
 
     def attempt(self, job: Job) -> AbstractContextManager[Any]:
         """Make the job's trace the current one in this block, and record in its span how the attempt ends."""
@@ -132,7 +132,7 @@ class Chunk:
         if not job.lease.start(self._end, self._waiting):
             self.end(job, Finish("lost"))
             return False
-        if self._events.has_listeners:
+        if self._listeners:
             self._events(emit.claimed(job))
         self._watch(job)
         return True
@@ -140,7 +140,7 @@ class Chunk:
     def starts_at_once(self, job: Job) -> bool:
         """Whether the start of an attempt needs neither a statement nor a hook."""
         end = min(monotonic() + job.lease.duration.total_seconds(), self._end)
-        return not self._events.has_listeners and job.lease.holds_to(end, self._waiting)
+        return not self._listeners and job.lease.holds_to(end, self._waiting)
 
     def finish(self, job: Job, outcome: Outcome, context: Context | None = None) -> None:
         """Write the outcome of an attempt, at once or together with others. Its events get the variables of a context.
@@ -158,7 +158,7 @@ class Chunk:
         seconds = self._measure(job)
         record = self._record_in_trace
         if context is None:
-            record, context = self._record, copy_context() if self.is_observed else None
+            record, context = self._record, copy_context() if self._listeners or self.is_traced else None
         is_due = self._group.add(job, outcome, seconds, record, context)
         self._running.discard(job)
         if self._running:
@@ -220,14 +220,14 @@ class Chunk:
 
     def _ended(self, job: Job, finished: Finish, seconds: float) -> None:
         self._finishes[job] = finished
-        if self._events.has_listeners:
+        if self._listeners:
             # Listeners may be new, and the outcome have been added without its context variables.
             with nullcontext() if self.is_traced else spans.without_span(job):
                 self._ended_in_trace(job, finished, seconds)
 
     def _ended_in_trace(self, job: Job, finished: Finish, seconds: float) -> None:
         self._finishes[job] = finished
-        if self._events.has_listeners:
+        if self._listeners:
             self._events(emit.finished(job, finished, round(seconds * 1000)))
 
     def _emit(self, job: Job, name: Name, **facts: Any) -> None:

@@ -13,10 +13,6 @@ from minutehand.lease import Lease
 from minutehand.model.retry import Retry
 from minutehand.model.worker import UNNAMED, Worker
 
-# Columns of a claimed row that are not attributes of the claim: `ack` is that of the lease, `case` is a function call,
-# `group_order` decides on the order of the jobs, and `reached` and `found` are those of the take.
-_OTHERS = ("ack", "case", "group_order", "reached", "found")
-
 
 @dataclass(eq=False, kw_only=True)
 class Claim:
@@ -63,27 +59,27 @@ class Claim:
     ) -> Self:
         """Build a claim from the row that a claiming statement returned, which is used up.
 
-        The row itself becomes the attributes of the claim. To copy each of its columns takes longer than the rest.
+        The row itself becomes the attributes of the claim. To copy each of its columns takes longer than the rest, and
+        so does to remove those that no claim has.
         """
         if timeout := record["timeout"]:
             duration = min(duration, timeout)
         now = monotonic() if at is None else at
-        start_within = record.pop("start_within", None)
-        claim = object.__new__(cls)
-        record["attempt"] = record.pop("attempts")
-        record["headers"], record["retry"] = record["headers"] or {}, Retry.from_json(record["retry"])
-        record["lease"] = Lease(
-            id=record["id"],
-            ack=record["ack"],
-            database=database,
-            worker=worker,
-            duration=duration,
-            grace=grace,
-            until=now + (duration + grace).total_seconds(),
-            start_by=math.inf if start_within is None else now + start_within.total_seconds(),
-        )
-        for name in _OTHERS:
-            record.pop(name, None)
+        start_within = record.get("start_within")
+        claim, lease = object.__new__(cls), object.__new__(Lease)
+        # As `__init__` does, in a third of the time: the others have the defaults of the class.
+        lease.__dict__ = {
+            "id": record["id"],
+            "ack": record["ack"],
+            "database": database,
+            "worker": worker,
+            "duration": duration,
+            "grace": grace,
+            "holds_until": now + (duration + grace / 2).total_seconds(),
+            "start_by": math.inf if start_within is None else now + start_within.total_seconds(),
+        }
+        record["lease"], record["headers"] = lease, record["headers"] or {}
+        record["retry"] = Retry.from_json(record["retry"])
         claim.__dict__ = record
         return claim
 

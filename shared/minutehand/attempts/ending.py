@@ -1,11 +1,14 @@
 """Ending: the statement that ends jobs, with their next occurrences, and the next take of a worker."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from datetime import datetime
 from time import monotonic
 from typing import Any
+from uuid import UUID
 
-from minutehand.attempts.record import Write, attempt_columns, column
+from minutehand.attempts.claimed import Claim
+from minutehand.attempts.record import Write, attempt_columns, column, done_columns
 from minutehand.database import Database, Record
 from minutehand.errors import MinutehandError
 from minutehand.model.occurrence import merge_errors, next_of
@@ -57,26 +60,14 @@ def end(writes: Sequence[Write], ahead: Ahead | None = None) -> list[Finish | No
     that is left, because the statement failed for those that a smaller one skipped; the others are committed.
     """
     _add_next_occurrences([write for write in writes if write.claim.every and write.ending != "cancelled"])
-    database = writes[0].claim.database
-    parameters = {**attempt_columns(writes), "nexts": column([write.next for write in writes])}
     name = _statement_for(writes)
-    ended = None if ahead is None else ahead.run_after(database, name, parameters)
-    if ended is None:
-        ended = database.run(name, **parameters)
-    # By the number, whose comparison is much faster than that of a UUID.
-    rows = {row["id"].int: row for row in ended}
-    failed = False
-    if len(rows) < len(writes) and name != "finish":
-        others = [write for write in writes if write.claim.id.int not in rows]
-        try:
-            left = database.run("finish", **attempt_columns(others), nexts=None)
-            rows.update({row["id"].int: row for row in left})
-        except MinutehandError:
-            if not rows:
-                raise
-            failed = True
-    found = [(write, rows.get(write.claim.id.int)) for write in writes]
-    return [None if failed and row is None else _ended(write, row) for write, row in found]
+    if name != "finish":
+        results = column([write.result for write in writes])
+        return end_done([write.claim for write in writes], results, ahead, name)
+    nexts = column([write.next for write in writes])
+    ended = _run(name, writes[0].claim, {**attempt_columns(writes), "nexts": nexts}, ahead)
+    rows = {row["id"]: row for row in ended}
+    return [_ended(write, rows.get(write.claim.id)) for write in writes]
 
 
 def _statement_for(writes: Sequence[Write]) -> str:
@@ -95,21 +86,76 @@ def _statement_for(writes: Sequence[Write]) -> str:
     return "finish_in_batch" if in_batch else "finish_done"
 
 
+def end_done(
+    claims: Sequence[Claim],
+    results: Sequence[str | None] | None = None,
+    ahead: Ahead | None = None,
+    name: str = "finish_done",
+) -> list[Finish | None]:
+    """Do what `end` does for jobs that are done, without an error or a next occurrence, in less time.
+
+    The smaller statement skips some of them, which `finish` ends. Results that are all none may be None.
+    """
+    (done,) = _run(name, claims[0], done_columns(claims, results), ahead)
+    at, awaited = done["deleted"], set(done["awaited"]) if done["awaited"] else ()
+    results = results or [None] * len(claims)
+    skipped: Set[UUID] = frozenset()
+    left: dict[UUID, Finish] = {}
+    if done["ended"] < len(claims):
+        skipped = {claim.id for claim in claims}.difference(done["ids"] or ())
+        left = _end_skipped(claims, results, skipped)
+    return [
+        left.get(claim.id)
+        if skipped and claim.id in skipped
+        else _done(claim, result, at, claim.id in awaited)
+        for claim, result in zip(claims, results, strict=True)
+    ]
+
+
+def _end_skipped(
+    claims: Sequence[Claim], results: Sequence[str | None], skipped: Set[UUID]
+) -> dict[UUID, Finish]:
+    """End the jobs that the smaller statement skipped; return nothing if that fails, and others are committed."""
+    writes = [
+        Write(claim, "done", result)
+        for claim, result in zip(claims, results, strict=True)
+        if claim.id in skipped
+    ]
+    try:
+        rows = _run("finish", writes[0].claim, {**attempt_columns(writes), "nexts": None}, None)
+    except MinutehandError:
+        if len(skipped) == len(claims):
+            raise
+        return {}
+    by_id = {row["id"]: row for row in rows}
+    return {write.claim.id: _ended(write, by_id.get(write.claim.id)) for write in writes}
+
+
+def _run(name: str, claim: Claim, parameters: dict[str, Any], ahead: Ahead | None) -> list[Record]:
+    if ahead is not None and (rows := ahead.run_after(claim.database, name, parameters)) is not None:
+        return rows
+    return claim.database.run(name, **parameters)
+
+
+def _done(claim: Claim, result: str | None, at: datetime, awaited: bool) -> Finish:
+    if result is None:
+        # Most jobs.
+        return Finish.of_done(at, awaited, claim.batch)
+    return Finish("done", at=at, result=result, awaited=awaited, batch=claim.batch)
+
+
 def _ended(write: Write, row: Record | None) -> Finish:
     if row is None:
         return Finish("lost", error=write.error)
-    if write.ending == "done" and (write.error, write.result, write.next) == (None, None, None):
-        # Most jobs.
-        return Finish.of_done(row["deleted"], row["awaited"], write.claim.batch)
     return Finish(
         write.ending,
         error=write.error,
-        next=row.get("next"),
-        on_dead=row.get("on_dead"),
+        next=row["next"],
+        on_dead=row["on_dead"],
         at=row["deleted"],
         result=write.result,
         awaited=row["awaited"],
-        next_at=write.next if row.get("next") is not None else None,
+        next_at=write.next if row["next"] is not None else None,
         batch=write.claim.batch,
     )
 

@@ -15,7 +15,7 @@ takes as long as several attempts.
 
 import logging
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import Context
 from dataclasses import replace
 from math import inf
@@ -23,6 +23,7 @@ from threading import Event, Lock, RLock, Thread
 from time import monotonic
 from typing import Self
 
+from minutehand.attempts import time_limit
 from minutehand.attempts.claimed import Claim
 from minutehand.attempts.ending import Ahead
 from minutehand.attempts.successors import wake_successors
@@ -117,14 +118,9 @@ class Group:
             with self._state:
                 members = list(self._members.values())
                 self._begin()
+            written: dict[Job, Finish] = {}
             try:
-                claims = [
-                    (job if database is None else _on(job, database), outcome) for job, outcome, *_ in members
-                ]
-                finishes = []
-                for place, finish in finish_all(claims, ahead):
-                    self._written(members[place], finish)
-                    finishes.append(finish)
+                self._write(members, database, ahead, written)
                 self._pause = SECONDS
             except BaseException:
                 with self._state:
@@ -132,19 +128,31 @@ class Group:
                     self._pause = min(2 * self._pause, LONGEST_PAUSE)
                     self._due = min(self._due, self._clock() + self._pause)
                 raise
+            finally:
+                with self._state:
+                    for job in written:
+                        del self._members[job]
             if members:
-                wake_successors(claims[0][0].database, finishes)
+                wake_successors(database or members[0][0].database, written.values())
 
-    def _written(self, member: Member, finish: Finish) -> None:
-        job, _, seconds, record, context = member
-        try:
+    def _write(
+        self,
+        members: Sequence[Member],
+        database: Database | None,
+        ahead: Ahead | None,
+        written: dict[Job, Finish],
+    ) -> None:
+        """Write the outcomes of members, and add those that are written to `written`, also before an error."""
+        claims: list[tuple[Claim, Outcome]] = [
+            (member[0] if database is None else _on(member[0], database), member[1]) for member in members
+        ]
+        for place, finish in finish_all(claims, ahead):
+            job, _, seconds, record, context = members[place]
+            written[job] = finish
             if context is None:
                 record(job, finish, seconds)
             else:
                 context.run(record, job, finish, seconds)
-        finally:
-            with self._state:
-                del self._members[job]
 
     def watch(self, database: Database) -> None:
         """Let a thread write the outcomes in time on this connection, because a handler runs."""
@@ -171,7 +179,8 @@ class Group:
         # The main thread handles the signals, also when it waits in a system call.
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         while self._needs_watching():
-            self._ended.wait(min(max(0.0, self._due - self._clock()), SECONDS))
+            with time_limit.watched():
+                self._ended.wait(min(max(0.0, self._due - self._clock()), SECONDS))
             if self._clock() >= self._due:
                 self._write_between_transactions()
 

@@ -35,18 +35,23 @@ class Write:
 
 def attempt_columns(writes: Sequence[Write]) -> dict[str, Any]:
     """Return the parameters of a statement for several attempts: a list for each column, and their worker."""
-    claims = [write.claim for write in writes]
     return {
-        "ids": uuid_array([claim.id for claim in claims]),
-        "acks": uuid_array([claim.lease.ack for claim in claims]),
-        "outcomes": plain_array([write.ending for write in writes]),
-        "seconds": plain_array([claim.lease.ran for claim in claims]),
-        "results": column(
-            [None if write.result is None else stored_result(write.claim, write.result) for write in writes]
-        ),
+        **done_columns([write.claim for write in writes], column([write.result for write in writes])),
+        "outcomes": word_array([write.ending for write in writes]),
         "errors": column([None if write.error is None else error_text(write.error) for write in writes]),
         "holds": column([write.hold for write in writes]),
-        **_worker(claims[0].lease.worker),
+    }
+
+
+def done_columns(claims: Sequence[Claim], results: Sequence[str | None] | None) -> dict[str, Any]:
+    """Return those parameters that a statement for jobs that are done has. Results that are all none may be None."""
+    leases = [claim.lease for claim in claims]
+    return {
+        "ids": uuid_array([claim.id for claim in claims]),
+        "acks": uuid_array([lease.ack for lease in leases]),
+        "seconds": seconds_array([lease.ran for lease in leases]),
+        "results": results and [stored_result(*each) for each in zip(claims, results, strict=True)],
+        **_worker(leases[0].worker),
     }
 
 
@@ -68,12 +73,17 @@ def attempt_parameters(
 def uuid_array(ids: Sequence[UUID]) -> str:
     """Return the text of an array, which takes a tenth of the time of the driver's."""
     # As `hex` does, without a call for each.
-    return "{" + ",".join([f"{each.int:032x}" for each in ids]) + "}"
+    return "{" + ",".join(["%032x" % each.int for each in ids]) + "}"  # noqa: UP031 - a third faster
 
 
-def plain_array(values: Sequence[str | float]) -> str:
-    """Return the text of an array of numbers or of words that need no quotes; the driver would look at each."""
-    return "{" + ",".join(map(str, values)) + "}"
+def word_array(words: Sequence[str]) -> str:
+    """Return the text of an array of words that need no quotes; the driver would look at each."""
+    return "{" + ",".join(words) + "}"
+
+
+def seconds_array(seconds: Sequence[float]) -> str:
+    """Return the text of an array of times, with all digits that are stored, in a fifth of the time of `str`."""
+    return "{" + ",".join([f"{each:.6f}" for each in seconds]) + "}"
 
 
 def column(values: list[Any]) -> list[Any] | None:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import inf
-from threading import current_thread, get_ident, main_thread
+from threading import Lock, current_thread, get_ident, main_thread
 from time import monotonic
 from types import FrameType, TracebackType
 
@@ -22,24 +22,53 @@ _handler_of = sys.modules.get("_signal", signal).getsignal
 class _Alarm:
     """The alarm signal of the main thread, which rings in the attempt that runs.
 
-    It is set once for many short attempts: an alarm that rings too early for the current one is set again.
+    It is set once for many short attempts: an alarm that rings too early for the current one is set again. A handler
+    may use it for something else. While a thread watches, an attempt makes no system call to find that out.
     """
 
     def __init__(self) -> None:
         self.limit: _TimeLimit | None = None
         self._rings_at = inf
+        # Held while a thread sets it, or changes the number of those that watch. The signal handler needs none.
+        self._lock, self._watchers = Lock(), 0
 
     def set(self, deadline: float) -> None:
-        """Let the alarm ring at a deadline or earlier. A handler may have used it for something else."""
-        left = signal.getitimer(signal.ITIMER_REAL)[0]
-        rings = left > 0 and _handler_of(signal.SIGALRM) == self._ring
-        if not rings or deadline < self._rings_at or left > self._rings_at - monotonic() + SHORTEST_ALARM:
+        """Let the alarm ring at a deadline or earlier."""
+        if deadline < self._rings_at or not self._is_ours() or not (self._watchers or self._is_set()):
             signal.signal(signal.SIGALRM, self._ring)
             self._start(deadline)
 
     def stop(self) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        self._rings_at = inf
+        with self._lock:
+            self._rings_at = inf
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Set the alarm again at the end of this block if a handler has set it to another time, in any thread."""
+        with self._lock:
+            self._watchers += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                # First, so that an attempt that begins now checks the alarm itself.
+                self._watchers -= 1
+                self._restore()
+
+    def _restore(self) -> None:
+        if self.limit is not None and self._is_ours() and not self._is_set():
+            left = self._rings_at - monotonic()
+            # An alarm that is due was not changed: it has rung.
+            if 0.0 < left < inf:
+                signal.setitimer(signal.ITIMER_REAL, max(left, SHORTEST_ALARM))
+
+    def _is_ours(self) -> bool:
+        return bool(_handler_of(signal.SIGALRM) == self._ring)
+
+    def _is_set(self) -> bool:
+        left = signal.getitimer(signal.ITIMER_REAL)[0]
+        return 0.0 < left <= self._rings_at - monotonic() + SHORTEST_ALARM
 
     def _start(self, deadline: float) -> None:
         self._rings_at = deadline
@@ -64,6 +93,7 @@ class _Alarm:
 
 
 _alarm = _Alarm()
+watched = _alarm.watched
 # The main thread, while the alarm is prepared.
 _limited: int | None = None
 

@@ -190,6 +190,10 @@ class Database:
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
+        connection = self._connection
+        if connection is None or connection.pgconn.transaction_status == TransactionStatus.IDLE:
+            return False
+        # A statement of another thread may be running.
         with self.turn:
             connection = self._connection
             return connection is not None and connection.pgconn.transaction_status != TransactionStatus.IDLE

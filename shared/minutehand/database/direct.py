@@ -38,7 +38,7 @@ class Direct:
         self._values = Transformer(self._cursor)
         self._names: dict[Key, bytes] = {}
         # The columns of each statement's result.
-        self._columns: dict[bytes, list[str]] = {}
+        self._columns: dict[bytes, dict[str, None]] = {}
 
     def run(self, statements: Sequence[Statement]) -> list[list[Record]]:
         """Run statements in one transaction, and return the rows of each; raise the driver's error of the first."""
@@ -113,8 +113,12 @@ class Direct:
         except (psycopg.DataError, OverflowError):
             self._cursor.pgresult = result
             return fetch_nearest(self._cursor)
-        # Not strict, which takes longer: a row has a value for each of the names.
-        return [dict(zip(names, row, strict=False)) for row in rows]
+        # Copies with all names, because a dictionary that grows moves its items several times.
+        records = [names.copy() for _ in rows]
+        for record, row in zip(records, rows, strict=True):
+            # Without `strict`, which takes longer: a row has a value for each of the names.
+            record.update(zip(names, row))  # noqa: B905
+        return records
 
 
 def _results(pgconn: Any, count: int) -> PQGen[list[PGresult]]:
@@ -129,5 +133,5 @@ def _results(pgconn: Any, count: int) -> PQGen[list[PGresult]]:
     return found
 
 
-def _columns(result: PGresult) -> list[str]:
-    return [(result.fname(place) or b"").decode() for place in range(result.nfields)]
+def _columns(result: PGresult) -> dict[str, None]:
+    return dict.fromkeys((result.fname(place) or b"").decode() for place in range(result.nfields))

@@ -1,7 +1,7 @@
 """Publish: pass events to the hooks of this process, and after the commit to the sinks."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from threading import get_ident
 from time import monotonic
@@ -65,18 +65,15 @@ class EventBuffer:
         """Buffer events for a worker whose last monotonic second is `end`."""
         self._database, self._hook, self._end = database, hook, end
         self._to = _deliveries()
-        self._always_listens = hook is not ignore or bool(self._to)
         hooks.load()
-        self._registered = hooks.registered()
+        # What gets the events: empty if nothing does. A handler's module may register hooks at any time.
+        self.listeners: Collection[object] = (
+            (hook, *self._to) if hook is not ignore or self._to else hooks.registered()
+        )
         self._waiting: deque[Event] = deque()
         self._sent = monotonic()
         # Another thread may not use the connection while a handler runs.
         self._owner = get_ident()
-
-    @property
-    def has_listeners(self) -> bool:
-        """Whether anything gets the events; a handler's module may register hooks at any time."""
-        return self._always_listens or bool(self._registered)
 
     def __call__(self, event: Event) -> None:
         """Take an event. After the end of an attempt, send events that have waited for a second."""

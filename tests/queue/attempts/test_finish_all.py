@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from minutehand import Job
-from minutehand.attempts.record import Write, attempt_columns
+from minutehand.attempts.record import done_columns
 from minutehand.database.statements import statement
 from minutehand.finish import finish, finish_all
 from minutehand.model.outcome import Cancelled, Done, Failed, Finish, Outcome, Released, Snoozed
@@ -180,10 +180,9 @@ def test_smaller_statement_skips_jobs_of_batches_and_groups(queue: Queue) -> Non
         "update minutehand.jobs_live set batch = %(batch)s where id = %(id)s", batch=uuid4(), id=counted.id
     )
 
-    columns = attempt_columns([Write(job, "done") for job in (plain, grouped, counted)])
-    rows = queue.database.run("finish_done", **columns)
+    (done,) = queue.database.run("finish_done", **done_columns([plain, grouped, counted], None))
 
-    assert [row["id"] for row in rows] == [plain.id]
+    assert (done["ended"], done["ids"]) == (1, [plain.id])
 
 
 @pytest.mark.fault("finish_in_batch", r" and j\.ack = .*?j\.id\)\]", "")
@@ -200,10 +199,9 @@ def test_statement_for_batches_ends_what_its_fence_allows(queue: Queue) -> None:
     )
     queue.sql("update minutehand.jobs_live set ack = gen_random_uuid() where id = %(id)s", id=lost.id)
 
-    columns = attempt_columns([Write(job, "done") for job in (plain, grouped, counted, lost)])
-    rows = queue.database.run("finish_in_batch", **columns)
+    (done,) = queue.database.run("finish_in_batch", **done_columns([plain, grouped, counted, lost], None))
 
-    assert {row["id"] for row in rows} == {plain.id, counted.id}
+    assert {*done["ids"]} == {plain.id, counted.id}
     assert [outcomes(queue, job.id) for job in (plain, counted)] == [[(1, "done")]] * 2
 
 

@@ -33,7 +33,7 @@ def clock() -> Clock:
 def job(direct_queue: Queue, clock: Clock) -> Job:
     """A job whose lease outlasts the group by the test's clock."""
     job = direct_queue.claimed()
-    job.lease.until = 1000.0
+    job.lease.holds_until = 1000.0
     return job
 
 
@@ -56,7 +56,7 @@ def test_group_is_due_some_time_after_its_first_outcome(job: Job, clock: Clock) 
 
 def test_group_is_due_when_a_lease_ends(job: Job, clock: Clock) -> None:
     group = Group(clock)
-    job.lease.until = job.lease.grace.total_seconds() / 2
+    job.lease.holds_until = 0.0
 
     assert group.add(job, Done(), 0.0, record)
 

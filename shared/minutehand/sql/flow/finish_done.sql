@@ -4,9 +4,11 @@
 -- It finds the values of a job by the place of its id in the list. A join with `unnest`, as in `finish`, takes a tenth longer for
 -- one job and as long for a hundred, the most that a worker ends at once; for a thousand it is faster. A list that is null stands
 -- for nulls.
+-- The result is one row, because a worker reads a row for each job in as much time as the rest of an outcome takes. `ids` are those
+-- of the jobs that were ended, or null if these are all. They have one time.
 with ended as (
     update minutehand.jobs j
-       set deleted = clock_timestamp(), failed = false, cancelled = false, version = %(version)s,
+       set deleted = (select clock_timestamp()), failed = false, cancelled = false, version = %(version)s,
            -- As in `finish`.
            awaited = j.awaited or (select pg_relation_size('minutehand.waits') > 0)
                                   and exists (select from minutehand.waits w where w.predecessor = j.id),
@@ -22,4 +24,6 @@ with ended as (
            tenant, queue, kind, 'done', %(worker)s, %(request)s, %(memory_mb)s::integer, %(version)s
       from ended
 )
-select id, deleted, awaited from ended
+select count(*) as ended, max(deleted) as deleted, array_agg(id) filter (where awaited) as awaited,
+       case when count(*) < cardinality(%(ids)s::uuid[]) then array_agg(id) end as ids
+  from ended

@@ -2,7 +2,7 @@
 -- compares the two.
 with ended as (
     update minutehand.jobs j
-       set deleted = clock_timestamp(), failed = false, cancelled = false, version = %(version)s,
+       set deleted = (select clock_timestamp()), failed = false, cancelled = false, version = %(version)s,
            -- As in `finish`.
            awaited = j.awaited or (select pg_relation_size('minutehand.waits') > 0)
                                   and exists (select from minutehand.waits w where w.predecessor = j.id),
@@ -21,4 +21,6 @@ with ended as (
     select minutehand.count_ends(array_agg(batch), array_agg(id), array_agg('done'::text))
       from ended where batch is not null having count(*) > 0
 )
-select id, deleted, awaited, (select count(*) from counted) as counted from ended
+select count(*) as ended, max(deleted) as deleted, array_agg(id) filter (where awaited) as awaited,
+       case when count(*) < cardinality(%(ids)s::uuid[]) then array_agg(id) end as ids, (select count(*) from counted) as counted
+  from ended

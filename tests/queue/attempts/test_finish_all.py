@@ -10,7 +10,7 @@ from minutehand import Job
 from minutehand.attempts.record import done_columns
 from minutehand.database.statements import statement
 from minutehand.finish import finish, finish_all
-from minutehand.model.outcome import Cancelled, Done, Failed, Finish, Outcome, Released, Snoozed
+from minutehand.model.outcome import DONE, Cancelled, Done, Failed, Finish, Outcome, Released, Snoozed
 from minutehand.operations.jobs import cancel
 from tests.queue.attempts.stage import outcomes
 from tests.queue.recurring.stage import NOMINAL, recurring
@@ -79,6 +79,7 @@ def test_one_statement_ends_jobs_and_one_brings_them_back(queue: Queue) -> None:
 
 @pytest.mark.fault("finish", r"and e\.ack in \(j\.ack, j\.prior\)", "")
 @pytest.mark.fault("finish_done", r"and j\.ack = .*?j\.id\)\]", "")
+@pytest.mark.fault("finish_done", r"count\(\*\) as ended", "cardinality(%(ids)s::uuid[]) as ended")
 @pytest.mark.fault("release", r"and e\.ack in \(j\.ack, j\.prior\)", "")
 def test_lost_member_of_a_group_is_lost_alone(queue: Queue) -> None:
     given: dict[str, Outcome] = {"done": Done(), "retrying": AGAIN}
@@ -223,6 +224,33 @@ def test_done_job_that_the_smaller_statement_skips_is_ended(queue: Queue) -> Non
 
     assert endings(write(jobs, Done())) == ["done"] * 3
     assert [outcomes(queue, job.id) for job in jobs] == [[(1, "done")]] * 3
+
+
+@pytest.mark.fault("finish_done", r" filter \(where awaited\)", "")
+def test_finish_tells_which_jobs_are_awaited(queue: Queue) -> None:
+    jobs = claimed(queue, 3)
+    queue.enqueue(after=[jobs[1].id])
+
+    assert [finish.awaited for finish in write(jobs, DONE)] == [False, True, False]
+
+
+@pytest.mark.fault("finish_done", r"\(select clock_timestamp\(\)\)", "clock_timestamp()")
+def test_finish_has_the_time_of_its_row(queue: Queue) -> None:
+    jobs = claimed(queue, 3)
+
+    finishes = write(jobs, DONE)
+
+    assert [finish.at for finish in finishes] == [queue.row(job.id).deleted for job in jobs]
+
+
+def test_results_of_a_group_are_those_of_its_finishes(queue: Queue) -> None:
+    jobs = claimed(queue, 3)
+    queue.sql("update minutehand.jobs_live set \"group\" = 'house' where id = %(id)s", id=jobs[1].id)
+
+    finishes = write(jobs, Done("1"), Done("2"), DONE)
+
+    assert [finish.result for finish in finishes] == ["1", "2", None]
+    assert [queue.row(job.id).result for job in jobs] == [1, 2, None]
 
 
 def test_attempt_in_a_group_has_its_own_duration(queue: Queue) -> None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
-from uuid import UUID
 
 from minutehand.attempts.claimed import Claim
+from minutehand.database.adaptation import UuidArray
 from minutehand.model.failure import bounded
 from minutehand.model.outcome import Ending, Error
 from minutehand.model.payload import encode
@@ -47,8 +47,8 @@ def done_columns(claims: Sequence[Claim], results: Sequence[str | None] | None) 
     """Return those parameters that a statement for jobs that are done has. Results that are all none may be None."""
     leases = [claim.lease for claim in claims]
     return {
-        "ids": uuid_array([claim.id for claim in claims]),
-        "acks": uuid_array([lease.ack for lease in leases]),
+        "ids": UuidArray.of([claim.id for claim in claims]),
+        "acks": UuidArray.of([lease.ack for lease in leases]),
         "seconds": seconds_array([lease.ran for lease in leases]),
         "results": results and [stored_result(*each) for each in zip(claims, results, strict=True)],
         **_worker(leases[0].worker),
@@ -68,12 +68,6 @@ def attempt_parameters(
         "error": error_text(error),
         **_worker(claim.lease.worker),
     }
-
-
-def uuid_array(ids: Sequence[UUID]) -> str:
-    """Return the text of an array, which takes a tenth of the time of the driver's."""
-    # As `hex` does, without a call for each.
-    return "{" + ",".join(["%032x" % each.int for each in ids]) + "}"  # noqa: UP031 - a third faster
 
 
 def word_array(words: Sequence[str]) -> str:

@@ -66,7 +66,7 @@ def test_lapsed_claim_is_lost_under_a_limit(queue: Queue, call: str) -> None:
 def test_waiting_job_of_a_chunk_does_not_start_after_its_claim_lapsed(queue: Queue) -> None:
     lapsed, _ = thawed(queue)
     ran: list[object] = []
-    waited = replace(lapsed, lease=replace(lapsed.lease, until=0.0, started=None))
+    waited = replace(lapsed, lease=replace(lapsed.lease, holds_until=0.0, started=None))
 
     endings = run_jobs([waited], HandlerTable({"slow": ran.append}), stopping=lambda: False)
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from minutehand.attempts.claimed import Claim
-from minutehand.attempts.ending import Ahead, end, end_done, end_one
+from minutehand.attempts.ending import Ahead, end, end_done, end_one, is_plain
 from minutehand.attempts.record import Write, attempt_columns, attempt_parameters, stored_result
 from minutehand.errors import (
     BusyError,
@@ -90,17 +90,12 @@ def _write_together(
     """Write outcomes by one statement; return None if there is only one, and no statement to run with it."""
     if len(ended) == 1 and (back or ahead is None):
         return None
-    plain = [claim for claim, outcome in ended if outcome is DONE and _is_plain(claim)]
+    plain = [claim for claim, outcome in ended if outcome is DONE and is_plain(claim)]
     if len(plain) == len(ended):
         # Nearly always.
         return end_done(plain, ahead=ahead)
     writes = [_write_of(claim, outcome) for claim, outcome in ended]
     return _release(writes) if back else end(writes, ahead)
-
-
-def _is_plain(claim: Claim) -> bool:
-    """Return whether nothing depends on the end of a job, as far as its claim tells."""
-    return claim.every is None and claim.group is None and claim.batch is None
 
 
 def finish(claim: Claim, outcome: Outcome) -> Finish:

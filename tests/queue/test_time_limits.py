@@ -11,7 +11,6 @@ import pytest
 
 from minutehand import Job, OutOfTime
 from minutehand.attempts.in_turn import run_jobs
-from minutehand.attempts.time_limit import time_limit, time_limits, watched
 from minutehand.claim import take
 from minutehand.handlers import HandlerTable
 from tests.queue.stage import GRACE, LEASE, Queue
@@ -160,33 +159,6 @@ def test_alarm_is_cleared_after_the_handler(queue: Queue) -> None:
 
         assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
         assert signal.getsignal(signal.SIGALRM) is before
-
-
-def test_watched_alarm_is_set_again_after_a_handler_used_it(queue: Queue) -> None:
-    job = queue.claimed(timeout=LEASE)
-    job.lease.start()
-    with time_limits(), watched(), time_limit(job.lease):
-        # As a handler does that limits a call of its own.
-        former = signal.signal(signal.SIGALRM, lambda *_: None)
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, former)
-        with watched():
-            pass
-
-        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= LEASE.total_seconds()
-
-
-def test_alarm_that_a_handler_uses_is_left_to_it(queue: Queue) -> None:
-    job = queue.claimed(timeout=LEASE)
-    job.lease.start()
-    with time_limits(), time_limit(job.lease):
-        former = signal.signal(signal.SIGALRM, lambda *_: None)
-        signal.alarm(0)
-        with watched():
-            pass
-        signal.signal(signal.SIGALRM, former)
-
-        assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 
 @pytest.mark.thorough

@@ -78,7 +78,8 @@ class Claim:
             "holds_until": now + (duration + grace / 2).total_seconds(),
             "start_by": math.inf if start_within is None else now + start_within.total_seconds(),
         }
-        record["lease"], record["headers"] = lease, record["headers"] or {}
+        record["lease"], record["attempt"] = lease, record["attempts"]
+        record["headers"] = record["headers"] or {}
         record["retry"] = Retry.from_json(record["retry"])
         claim.__dict__ = record
         return claim

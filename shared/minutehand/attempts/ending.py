@@ -86,6 +86,11 @@ def _statement_for(writes: Sequence[Write]) -> str:
     return "finish_in_batch" if in_batch else "finish_done"
 
 
+def is_plain(claim: Claim) -> bool:
+    """Return whether nothing depends on the end of a job, as far as its claim tells."""
+    return claim.every is None and claim.group is None and claim.batch is None
+
+
 def end_done(
     claims: Sequence[Claim],
     results: Sequence[str | None] | None = None,

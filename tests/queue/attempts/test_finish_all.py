@@ -1,18 +1,14 @@
 """Outcomes that are written together: each with its own fence, and a bad one alone."""
 
 from datetime import timedelta
-from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from minutehand import Job
-from minutehand.attempts.record import done_columns
-from minutehand.database.statements import statement
-from minutehand.finish import finish, finish_all
-from minutehand.model.outcome import DONE, Cancelled, Done, Failed, Finish, Outcome, Released, Snoozed
+from minutehand.finish import finish
+from minutehand.model.outcome import Cancelled, Done, Failed, Outcome, Released, Snoozed
 from minutehand.operations.jobs import cancel
-from tests.queue.attempts.stage import outcomes
+from tests.queue.attempts.stage import claimed, endings, outcomes, write
 from tests.queue.recurring.stage import NOMINAL, recurring
 from tests.queue.stage import LONG, Queue
 
@@ -22,17 +18,6 @@ ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 AGAIN = Failed(ERROR, LONG)
 
 
-def write(jobs: list[Job], *each: Outcome) -> list[Finish]:
-    """Write the outcomes of jobs together; a single one is that of all."""
-    given = each if len(each) > 1 else each * len(jobs)
-    finishes = dict(finish_all(list(zip(jobs, given, strict=True))))
-    return [finishes[place] for place in range(len(jobs))]
-
-
-def endings(finishes: list[Finish]) -> list[str]:
-    return [finish.ending for finish in finishes]
-
-
 def transactions(queue: Queue, jobs: list[Job]) -> int:
     """Count the transactions that wrote the attempts of jobs."""
     rows = queue.sql(
@@ -40,10 +25,6 @@ def transactions(queue: Queue, jobs: list[Job]) -> int:
         ids=[job.id for job in jobs],
     )
     return len(rows)
-
-
-def claimed(queue: Queue, count: int, **options: Any) -> list[Job]:
-    return [queue.claimed(**options) for _ in range(count)]
 
 
 def test_each_outcome_of_a_group_is_written(queue: Queue) -> None:
@@ -171,86 +152,6 @@ def test_dead_members_create_their_own_jobs(queue: Queue) -> None:
     assert finishes[1].on_dead is None
     dead = [queue.row(finish.on_dead).payload["dead"]["id"] for finish in finishes if finish.on_dead]
     assert dead == [str(jobs[0].id), str(jobs[2].id)]
-
-
-@pytest.mark.fault("finish_done", r"j\.batch is null and ", "")
-@pytest.mark.fault("finish_done", r" and j\.group is null", "")
-def test_smaller_statement_skips_jobs_of_batches_and_groups(queue: Queue) -> None:
-    plain, grouped, counted = queue.claimed(), queue.claimed(group="house"), queue.claimed()
-    queue.sql(
-        "update minutehand.jobs_live set batch = %(batch)s where id = %(id)s", batch=uuid4(), id=counted.id
-    )
-
-    (done,) = queue.database.run("finish_done", **done_columns([plain, grouped, counted], None))
-
-    assert (done["ended"], done["ids"]) == (1, [plain.id])
-
-
-@pytest.mark.fault("finish_in_batch", r" and j\.ack = .*?j\.id\)\]", "")
-@pytest.mark.fault("finish_in_batch", r" and j\.group is null", "")
-def test_statement_for_batches_ends_what_its_fence_allows(queue: Queue) -> None:
-    plain, grouped, counted, lost = (
-        queue.claimed(),
-        queue.claimed(group="house"),
-        queue.claimed(),
-        queue.claimed(),
-    )
-    queue.sql(
-        "update minutehand.jobs_live set batch = %(batch)s where id = %(id)s", batch=uuid4(), id=counted.id
-    )
-    queue.sql("update minutehand.jobs_live set ack = gen_random_uuid() where id = %(id)s", id=lost.id)
-
-    (done,) = queue.database.run("finish_in_batch", **done_columns([plain, grouped, counted, lost], None))
-
-    assert {*done["ids"]} == {plain.id, counted.id}
-    assert [outcomes(queue, job.id) for job in (plain, counted)] == [[(1, "done")]] * 2
-
-
-def test_statement_for_batches_differs_from_the_smallest_in_the_count_only() -> None:
-    smallest, counting = (
-        statement(name).split("with ended")[1] for name in ("finish_done", "finish_in_batch")
-    )
-    head, _, tail = counting.partition("), counted as (")
-    without = f"{head}){tail.partition(chr(10) + ')')[2].replace(', (select count(*) from counted) as counted', '')}"
-
-    assert without.replace("j.deleted, j.batch,", "j.deleted,") == smallest.replace(
-        "j.batch is null and ", ""
-    )
-
-
-def test_done_job_that_the_smaller_statement_skips_is_ended(queue: Queue) -> None:
-    jobs = claimed(queue, 3)
-    queue.sql("update minutehand.jobs_live set \"group\" = 'house' where id = %(id)s", id=jobs[1].id)
-
-    assert endings(write(jobs, Done())) == ["done"] * 3
-    assert [outcomes(queue, job.id) for job in jobs] == [[(1, "done")]] * 3
-
-
-@pytest.mark.fault("finish_done", r" filter \(where awaited\)", "")
-def test_finish_tells_which_jobs_are_awaited(queue: Queue) -> None:
-    jobs = claimed(queue, 3)
-    queue.enqueue(after=[jobs[1].id])
-
-    assert [finish.awaited for finish in write(jobs, DONE)] == [False, True, False]
-
-
-@pytest.mark.fault("finish_done", r"\(select clock_timestamp\(\)\)", "clock_timestamp()")
-def test_finish_has_the_time_of_its_row(queue: Queue) -> None:
-    jobs = claimed(queue, 3)
-
-    finishes = write(jobs, DONE)
-
-    assert [finish.at for finish in finishes] == [queue.row(job.id).deleted for job in jobs]
-
-
-def test_results_of_a_group_are_those_of_its_finishes(queue: Queue) -> None:
-    jobs = claimed(queue, 3)
-    queue.sql("update minutehand.jobs_live set \"group\" = 'house' where id = %(id)s", id=jobs[1].id)
-
-    finishes = write(jobs, Done("1"), Done("2"), DONE)
-
-    assert [finish.result for finish in finishes] == ["1", "2", None]
-    assert [queue.row(job.id).result for job in jobs] == [1, 2, None]
 
 
 def test_attempt_in_a_group_has_its_own_duration(queue: Queue) -> None:

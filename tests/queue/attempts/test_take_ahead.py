@@ -30,7 +30,7 @@ def first_taken(queue: Queue, name: str) -> list[Any]:
             name, queue="default", limit=3, lease=LEASE, grace=GRACE, **WITHOUT_LIMITS[name]
         )
         raise Undone
-    return sorted((row["priority"], row["id"], row["attempt"]) for row in rows)
+    return sorted((row["priority"], row["id"], row["attempts"]) for row in rows)
 
 
 @pytest.mark.fault("take_ahead", r"visible <= now\(\) and", "")

@@ -13,7 +13,7 @@ update minutehand.jobs_live j
    and j.offered is not null and (j.claimed is null or j.offered > j.claimed)
    and (j.expires is null or minutehand.expires_at(j.run_at, j.expires) > clock_timestamp() or j.attempts > 0)
    and (j.visible > clock_timestamp() or j.group is null and not exists (select from minutehand.controls where max_running is not null))
-returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.priority, j.attempts as attempt, j.max_attempts, j.retry,
+returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
           j.timeout, j.enqueued, j.run_at, j.claimed, j.tenant, j.every, j.zone, j.nominal, j.schedule, j.batch, j.after,
           case when j.attempts = 1 and j.expires is not null then minutehand.expires_at(j.run_at, j.expires) - clock_timestamp() end as start_within,
           j.result as stored_result,

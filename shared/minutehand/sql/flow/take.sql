@@ -71,7 +71,7 @@ update minutehand.jobs_live j
  where j.id = any ((select case when (select yes from controlled)
                                then minutehand.count_taken(taken.ids, %(queue)s, coalesce(%(now)s, now())) else taken.ids end
                      from (select array(select id from placed where place = 1 or not (alone or first_alone)) as ids) taken)::uuid[])
-returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.priority, j.attempts as attempt, j.max_attempts, j.retry,
+returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
           j.timeout, j.enqueued, j.run_at, j.claimed, j.tenant, j.every, j.zone, j.nominal, j.schedule, j.batch, j.after,
           case when j.attempts = 1 and j.expires is not null then minutehand.expires_at(j.run_at, j.expires) - clock_timestamp() end as start_within,
           j.result as stored_result,

@@ -34,7 +34,7 @@ update minutehand.jobs_live j
        claimed = clock_timestamp(), attempts = j.attempts + 1,
        visible = clock_timestamp() + least(%(lease)s, j.timeout) + %(grace)s
  where j.id = any ((select ids from chosen)::uuid[])
-returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.priority, j.attempts as attempt, j.max_attempts, j.retry,
+returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
           j.timeout, j.enqueued, j.run_at, j.claimed, j.tenant, j.every, j.zone, j.nominal, j.schedule, j.batch, j.after,
           case when j.attempts = 1 and j.expires is not null then minutehand.expires_at(j.run_at, j.expires) - clock_timestamp() end as start_within,
           j.result as stored_result,

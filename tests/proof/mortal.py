@@ -17,6 +17,7 @@ enqueuer URL POINT        enqueues a job in the mode `prompt`, with functions th
 import json
 import sys
 from typing import Any, NoReturn
+from uuid import UUID
 
 from proving import GRACE, LEASE, settings
 
@@ -86,11 +87,13 @@ class ObservedDatabase(Database):
     def run(self, name: str, /, **parameters: object) -> list[Record]:
         if name not in ("finish", "finish_done", "finish_in_batch") or self.in_transaction:
             return super().run(name, **parameters)
-        acks = str(parameters["acks"]).strip("{}").split(",")
+        # The first element of a binary array, after the head of six numbers.
+        acks: Any = parameters["acks"]
+        ack = str(UUID(bytes=acks[24:40]))
         with self.transaction():
             records = super().run(name, **parameters)
-            self._worker.at("finishing", ack=acks[0])
-        self._worker.at("finished", ack=acks[0])
+            self._worker.at("finishing", ack=ack)
+        self._worker.at("finished", ack=ack)
         return records
 
 

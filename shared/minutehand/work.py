@@ -55,7 +55,6 @@ def work(
     from minutehand.maintenance import WorkerMaintenance
 
     served = Queues.of(queues, strict)
-    database.often = True
     # The end of a drain needs a look at all due jobs.
     looked = None if drain else Looked()
     taker = Taker(database, Turns(served), chunk, lease, grace, worker, looked=looked)

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from itertools import compress, product
-from threading import Event
 from typing import Any
 from uuid import uuid4
 
@@ -20,9 +19,7 @@ from minutehand.database.preparing import MOST, USES
 from minutehand.database.statements import statement
 from minutehand.errors import MinutehandError
 from minutehand.finish import finish
-from minutehand.handlers import HandlerTable
 from minutehand.model.outcome import Done
-from minutehand.work import work
 from tests import servers
 from tests.event_loop import run_in_loop
 from tests.waiting import until
@@ -76,14 +73,6 @@ def test_hot_statements_are_prepared_once(db: Database, wire: Wire) -> None:
 
     hot = ("enqueue_plain", "take", "finish_done")
     assert sorted(named(wire)) == sorted(statement(name).partition("\n")[0] for name in hot)
-
-
-def test_resident_worker_prepares_at_once(db: Database, wire: Wire) -> None:
-    enqueue("echo", connection=db)
-    work(db, HandlerTable({"echo": lambda payload: None}), Event(), drain=True)
-
-    names = ("take", "finish_done")
-    assert {statement(name).partition("\n")[0] for name in names} <= set(named(wire))
 
 
 def test_cold_start_sends_only_the_statement(db: Database, wire: Wire) -> None:

@@ -1,8 +1,15 @@
 """The alarm that limits attempts, which a handler may use for something else."""
 
 import signal
+from contextlib import suppress
+from math import inf
+from threading import Event
+from time import monotonic
 
-from minutehand.attempts.time_limit import time_limit, time_limits, watched
+import pytest
+
+from minutehand import OutOfTime
+from minutehand.attempts.time_limit import _alarm, time_limit, time_limits, watched
 from tests.queue.stage import LEASE, Queue
 
 
@@ -31,3 +38,27 @@ def test_alarm_that_a_handler_uses_is_left_to_it(queue: Queue) -> None:
         signal.signal(signal.SIGALRM, former)
 
         assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_watched_alarm_that_is_due_is_set_again(queue: Queue) -> None:
+    job = queue.claimed(timeout=LEASE)
+    job.lease.start()
+    with time_limits(), time_limit(job.lease):
+        signal.alarm(0)
+        job.lease.deadline = _alarm._rings_at = monotonic()
+        with suppress(OutOfTime):
+            with watched():
+                pass
+            Event().wait(60)
+
+        assert _alarm._rings_at == inf
+
+
+def test_alarm_that_rings_twice_raises_once(queue: Queue) -> None:
+    job = queue.claimed(timeout=LEASE)
+    job.lease.start()
+    with time_limits(), time_limit(job.lease):
+        job.lease.deadline = monotonic()
+        with pytest.raises(OutOfTime):
+            signal.raise_signal(signal.SIGALRM)
+        signal.raise_signal(signal.SIGALRM)

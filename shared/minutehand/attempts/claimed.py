@@ -59,8 +59,8 @@ class Claim:
     ) -> Self:
         """Build a claim from the row that a claiming statement returned, which is used up.
 
-        The row itself becomes the attributes of the claim. To copy each of its columns takes longer than the rest, and
-        so does to remove those that no claim has.
+        The row itself becomes the attributes of the claim. To copy its columns takes longer than the rest. Columns
+        that no claim has are left in it.
         """
         if timeout := record["timeout"]:
             duration = min(duration, timeout)

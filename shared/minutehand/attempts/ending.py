@@ -99,7 +99,7 @@ def end_done(
 ) -> list[Finish | None]:
     """Do what `end` does for jobs that are done, without an error or a next occurrence, in less time.
 
-    The smaller statement skips some of them, which `finish` ends. Results that are all none may be None.
+    The smaller statement skips some of them, which `finish` ends. `results` may be None if no job has one.
     """
     (done,) = _run(name, claims[0], done_columns(claims, results), ahead)
     at, awaited = done["deleted"], set(done["awaited"]) if done["awaited"] else ()

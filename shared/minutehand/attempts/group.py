@@ -118,9 +118,8 @@ class Group:
             with self._state:
                 members = list(self._members.values())
                 self._begin()
-            written: dict[Job, Finish] = {}
             try:
-                self._write(members, database, ahead, written)
+                finishes = self._write(members, database, ahead)
                 self._pause = SECONDS
             except BaseException:
                 with self._state:
@@ -128,31 +127,27 @@ class Group:
                     self._pause = min(2 * self._pause, LONGEST_PAUSE)
                     self._due = min(self._due, self._clock() + self._pause)
                 raise
-            finally:
-                with self._state:
-                    for job in written:
-                        del self._members[job]
             if members:
-                wake_successors(database or members[0][0].database, written.values())
+                wake_successors(members[0][0].database if database is None else database, finishes)
 
     def _write(
-        self,
-        members: Sequence[Member],
-        database: Database | None,
-        ahead: Ahead | None,
-        written: dict[Job, Finish],
-    ) -> None:
-        """Write the outcomes of members, and add those that are written to `written`, also before an error."""
+        self, members: Sequence[Member], database: Database | None, ahead: Ahead | None
+    ) -> list[Finish]:
+        """Write the outcomes of members, and remove those that are written, also before an error."""
+        finishes: list[Finish] = []
         claims: list[tuple[Claim, Outcome]] = [
             (member[0] if database is None else _on(member[0], database), member[1]) for member in members
         ]
         for place, finish in finish_all(claims, ahead):
             job, _, seconds, record, context = members[place]
-            written[job] = finish
+            # First, so that it is never counted as a member and as a job that has ended. One step, which needs no lock.
+            del self._members[job]
+            finishes.append(finish)
             if context is None:
                 record(job, finish, seconds)
             else:
                 context.run(record, job, finish, seconds)
+        return finishes
 
     def watch(self, database: Database) -> None:
         """Let a thread write the outcomes in time on this connection, because a handler runs."""

@@ -44,7 +44,7 @@ def attempt_columns(writes: Sequence[Write]) -> dict[str, Any]:
 
 
 def done_columns(claims: Sequence[Claim], results: Sequence[str | None] | None) -> dict[str, Any]:
-    """Return those parameters that a statement for jobs that are done has. Results that are all none may be None."""
+    """Return those parameters that a statement for jobs that are done has; `results` may be None if no job has one."""
     leases = [claim.lease for claim in claims]
     return {
         "ids": UuidArray.of([claim.id for claim in claims]),

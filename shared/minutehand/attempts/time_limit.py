@@ -23,7 +23,8 @@ class _Alarm:
     """The alarm signal of the main thread, which rings in the attempt that runs.
 
     It is set once for many short attempts: an alarm that rings too early for the current one is set again. A handler
-    may use it for something else. While a thread watches, an attempt makes no system call to find that out.
+    may use it for something else, so each attempt asks the system whether it is still set. While a thread watches, the
+    thread asks, at the end of each of its waits.
     """
 
     def __init__(self) -> None:
@@ -57,11 +58,10 @@ class _Alarm:
                 self._restore()
 
     def _restore(self) -> None:
-        if self.limit is not None and self._is_ours() and not self._is_set():
-            left = self._rings_at - monotonic()
-            # An alarm that is due was not changed: it has rung.
-            if 0.0 < left < inf:
-                signal.setitimer(signal.ITIMER_REAL, max(left, SHORTEST_ALARM))
+        rings_at = self._rings_at
+        if rings_at < inf and self.limit is not None and self._is_ours() and not self._is_set():
+            # If it has rung already, and the main thread has not noticed, it rings twice, and `_ring` ignores that.
+            signal.setitimer(signal.ITIMER_REAL, max(rings_at - monotonic(), SHORTEST_ALARM))
 
     def _is_ours(self) -> bool:
         return bool(_handler_of(signal.SIGALRM) == self._ring)
@@ -75,8 +75,8 @@ class _Alarm:
         signal.setitimer(signal.ITIMER_REAL, max(deadline - monotonic(), SHORTEST_ALARM))
 
     def _ring(self, _signal: int, _frame: FrameType | None) -> None:
-        self._rings_at = inf
-        if self.limit is None:
+        set_for, self._rings_at = self._rings_at, inf
+        if self.limit is None or set_for == inf:
             return
         if self.limit.lease.deadline > monotonic():
             self._start(self.limit.lease.deadline)

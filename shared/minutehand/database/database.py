@@ -35,7 +35,6 @@ class Database:
     """
 
     on_commit: OnCommit | None = None
-    often = False  # whether its statements will run often, as those of a resident worker
 
     def __init__(self, url: str | Callable[[], str]) -> None:
         """Remember the URL; no connection is opened yet."""
@@ -110,7 +109,7 @@ class Database:
         statements = [(name, statement(name), parameters) for name, parameters in calls]
         # Not the context managers of `_cursor`, which take longer than the rest.
         try:
-            return execute_prepared(self._preparing, statements, self._run_text, at_once=self.often)
+            return execute_prepared(self._preparing, statements, self._run_text)
         except (psycopg.Error, UnicodeEncodeError) as error:
             translation = translate(error)
             self._disconnect_after(translation)

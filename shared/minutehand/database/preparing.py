@@ -47,8 +47,7 @@ PREPARED = frozenset(
         "take_ahead",
     }
 )
-# How often a statement runs before it is prepared, which takes one more round trip; a cold start prepares nothing. A
-# resident worker prepares at once.
+# How often a statement runs before it is prepared, which takes one more round trip; a cold start prepares nothing.
 USES = 5
 FRESH_SECONDS = 5.0
 # The driver drops the least recently used statement. There is one for each combination of parameter types.
@@ -82,8 +81,8 @@ class Preparing:
         self._renewed = self._prepared = False
         self._direct: Direct | None = None
 
-    def is_due(self, name: str, *, at_once: bool = False) -> bool:
-        """Count one use of a statement, and return whether it may be prepared now, with `at_once` at its first use."""
+    def is_due(self, name: str) -> bool:
+        """Count one use of a statement, and return whether it may be prepared now."""
         if self._off or name not in PREPARED:
             return False
         # By the wall clock, since the monotonic one may stop while the process is frozen.
@@ -96,7 +95,7 @@ class Preparing:
         self._uses[name] = uses = self._uses.get(name, 0) + 1
         pgconn = self._connection.pgconn
         return (
-            (uses > USES or (uses > 0 and (at_once or name in self._often)))
+            (uses > USES or (uses > 0 and name in self._often))
             and pgconn.transaction_status == TransactionStatus.IDLE
             and pgconn.pipeline_status == PipelineStatus.OFF
             # Values are encoded once for all connections.
@@ -156,18 +155,14 @@ class Preparing:
 
 
 def execute_prepared(
-    preparing: Preparing,
-    statements: "Sequence[Statement]",
-    run: Callable[[LiteralString], list[Record]],
-    *,
-    at_once: bool,
+    preparing: Preparing, statements: "Sequence[Statement]", run: Callable[[LiteralString], list[Record]]
 ) -> list[list[Record]] | None:
     """Run statements as prepared ones, in one transaction; return None if they have to run unprepared."""
 
     async def run_text(text: LiteralString) -> list[Record]:
         return run(text)
 
-    due = [preparing.is_due(name, at_once=at_once) for name, _, _ in statements]
+    due = [preparing.is_due(name) for name, _, _ in statements]
     if not all(due) or not (preparing.renewed or complete(preparing.renew(run_text))):
         return None
     try:

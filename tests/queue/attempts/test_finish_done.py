@@ -74,13 +74,16 @@ def test_finish_tells_which_jobs_are_awaited(queue: Queue) -> None:
     assert [finish.awaited for finish in write(jobs, DONE)] == [False, True, False]
 
 
-@pytest.mark.fault("finish_done", r"\(select clock_timestamp\(\)\)", "clock_timestamp()")
-def test_finish_has_the_time_of_its_row(queue: Queue) -> None:
+@pytest.mark.fault("finish_done", r"statement_timestamp\(\)", "clock_timestamp()")
+def test_finish_that_waits_for_a_job_has_the_time_of_each_row(queue: Queue) -> None:
     jobs = claimed(queue, 3)
+    other = queue.another()
+    with other.transaction():
+        other.connection.execute("update minutehand.jobs_live set priority = 1 where id = %s", [jobs[1].id])
+        writing = queue.start(write, jobs, DONE)
+        queue.until_done_or_waiting(writing)
 
-    finishes = write(jobs, DONE)
-
-    assert [finish.at for finish in finishes] == [queue.row(job.id).deleted for job in jobs]
+    assert [finish.at for finish in writing.result()] == [queue.row(job.id).deleted for job in jobs]
 
 
 def test_results_of_a_group_are_those_of_its_finishes(queue: Queue) -> None:

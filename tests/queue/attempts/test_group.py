@@ -61,6 +61,14 @@ def test_group_is_due_when_a_lease_ends(job: Job, clock: Clock) -> None:
     assert group.add(job, Done(), 0.0, record)
 
 
+def test_outcome_leaves_its_group_before_it_is_recorded(job: Job, clock: Clock) -> None:
+    group, waiting = Group(clock), []
+    group.add(job, Done(), 0.0, lambda job, _finish, _seconds: waiting.append(job in group))
+    group.write()
+
+    assert waiting == [False]
+
+
 def test_group_is_due_when_it_is_full(job: Job, clock: Clock) -> None:
     group = Group(clock)
     due = [group.add(another(job), Done(), 0.0, record) for _ in range(MOST_OUTCOMES)]

@@ -2,7 +2,7 @@
 -- compares the two.
 with ended as (
     update minutehand.jobs j
-       set deleted = (select clock_timestamp()), failed = false, cancelled = false, version = %(version)s,
+       set deleted = statement_timestamp(), failed = false, cancelled = false, version = %(version)s,
            -- As in `finish`.
            awaited = j.awaited or (select pg_relation_size('minutehand.waits') > 0)
                                   and exists (select from minutehand.waits w where w.predecessor = j.id),

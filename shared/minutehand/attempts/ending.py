@@ -72,23 +72,26 @@ def end(writes: Sequence[Write], ahead: Ahead | None = None) -> list[Finish | No
 
 def _statement_for(writes: Sequence[Write]) -> str:
     """Return the smallest statement that can end these jobs; the smaller ones skip those that they must not end."""
-    in_batch = False
     for write in writes:
-        claim = write.claim
         if (
             write.ending != "done"
             or write.error is not None
             or write.next is not None
-            or claim.group is not None
+            or write.claim.group is not None
         ):
             return "finish"
-        in_batch = in_batch or claim.batch is not None
-    return "finish_in_batch" if in_batch else "finish_done"
+    return statement_for_done([write.claim for write in writes])
+
+
+def statement_for_done(claims: Sequence[Claim]) -> str:
+    """Return the smallest statement that can end these jobs, which are done."""
+    without = [claim.batch for claim in claims].count(None) == len(claims)
+    return "finish_done" if without else "finish_in_batch"
 
 
 def is_plain(claim: Claim) -> bool:
-    """Return whether nothing depends on the end of a job, as far as its claim tells."""
-    return claim.every is None and claim.group is None and claim.batch is None
+    """Return whether a job has no next occurrence and no group, so that a smaller statement can end it."""
+    return claim.every is None and claim.group is None
 
 
 def end_done(

@@ -1,5 +1,6 @@
 """The alarm that limits attempts, which a handler may use for something else."""
 
+import os
 import signal
 from contextlib import suppress
 from math import inf
@@ -62,3 +63,15 @@ def test_alarm_that_rings_twice_raises_once(queue: Queue) -> None:
         with pytest.raises(OutOfTime):
             signal.raise_signal(signal.SIGALRM)
         signal.raise_signal(signal.SIGALRM)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_attempt_of_a_forked_process_has_its_limit(queue: Queue) -> None:
+    job = queue.claimed(timeout=LEASE)
+    job.lease.start()
+    with time_limits(), watched(), time_limit(job.lease):
+        if (child := os.fork()) == 0:
+            with time_limit(job.lease):
+                os._exit(0 if signal.getitimer(signal.ITIMER_REAL)[0] > 0 else 1)
+
+    assert os.waitpid(child, 0)[1] == 0

@@ -175,8 +175,9 @@ class Chunk:
 
     def _is_last_write(self) -> bool:
         """Whether all attempts have ended, and this write has their last outcomes."""
-        waiting = len(self._group)
-        return 0 < waiting == len(self.jobs) - len(self._finishes) and not self.stopping()
+        # In this order: another thread may remove an outcome from the group meanwhile, and record it then.
+        left = len(self.jobs) - len(self._finishes)
+        return 0 < left == len(self._group) and not self.stopping()
 
     def end(self, job: Job, finished: Finish, context: Context | None = None) -> None:
         """Note how an attempt has ended whose outcome was written; `context` is as in `finish`."""

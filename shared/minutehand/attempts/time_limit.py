@@ -1,5 +1,6 @@
 """Time limit: raise OutOfTime at the end of an attempt's time."""
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -30,7 +31,7 @@ class _Alarm:
     def __init__(self) -> None:
         self.limit: _TimeLimit | None = None
         self._rings_at = inf
-        # Held while a thread sets it, or changes the number of those that watch. The signal handler needs none.
+        # Held while a thread that watches sets it again, which must not happen after `stop`.
         self._lock, self._watchers = Lock(), 0
 
     def set(self, deadline: float) -> None:
@@ -58,10 +59,21 @@ class _Alarm:
                 self._restore()
 
     def _restore(self) -> None:
-        rings_at = self._rings_at
-        if rings_at < inf and self.limit is not None and self._is_ours() and not self._is_set():
+        while (
+            (rings_at := self._rings_at) < inf
+            and self.limit is not None
+            and self._is_ours()
+            and not self._is_set()
+        ):
             # If it has rung already, and the main thread has not noticed, it rings twice, and `_ring` ignores that.
             signal.setitimer(signal.ITIMER_REAL, max(rings_at - monotonic(), SHORTEST_ALARM))
+            if rings_at <= self._rings_at:
+                # Otherwise the main thread has set an earlier one meanwhile.
+                return
+
+    def forget(self) -> None:
+        """Forget the state of the parent in a child process, which has neither its alarm nor its threads."""
+        self._rings_at, self._lock, self._watchers = inf, Lock(), 0
 
     def _is_ours(self) -> bool:
         return bool(_handler_of(signal.SIGALRM) == self._ring)
@@ -94,6 +106,7 @@ class _Alarm:
 
 _alarm = _Alarm()
 watched = _alarm.watched
+os.register_at_fork(after_in_child=_alarm.forget)
 # The main thread, while the alarm is prepared.
 _limited: int | None = None
 

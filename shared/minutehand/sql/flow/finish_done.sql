@@ -5,7 +5,7 @@
 -- one job and as long for a hundred, the most that a worker ends at once; for a thousand it is faster. A list that is null stands
 -- for nulls.
 -- The result is one row, because a worker reads a row for each job in as much time as the rest of an outcome takes. `ids` are those
--- of the jobs that were ended, or null if these are all. They have one time, also if
+-- of the jobs that were ended, or null if these are all, or none. They have one time, also if
 -- the statement waits for some of them.
 with ended as (
     update minutehand.jobs j

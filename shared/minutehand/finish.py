@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from minutehand.attempts.claimed import Claim
-from minutehand.attempts.ending import Ahead, end, end_done, end_one, is_plain, statement_for_done
+from minutehand.attempts.ending import Ahead, end, end_done, end_one, is_plain
 from minutehand.attempts.record import Write, attempt_columns, attempt_parameters, stored_result
 from minutehand.errors import (
     BusyError,
@@ -93,7 +93,7 @@ def _write_together(
     plain = [claim for claim, outcome in ended if outcome is DONE and is_plain(claim)]
     if len(plain) == len(ended):
         # Nearly always.
-        return end_done(plain, ahead=ahead, name=statement_for_done(plain))
+        return end_done(plain, ahead=ahead)
     writes = [_write_of(claim, outcome) for claim, outcome in ended]
     return _release(writes) if back else end(writes, ahead)
 

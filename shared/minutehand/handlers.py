@@ -63,8 +63,7 @@ class Handler:
 
     def __call__(self, job: Job) -> Any:
         """Decrypt the payload, convert it to the type of the signature, and run the function with its middleware."""
-        if self._requires_encryption or type(job.payload) is dict:
-            self._decrypt(job)
+        self._decrypt(job)
         if self._is_alone:
             return unawaited.run(self._start, job)
         with unawaited.refused():

@@ -158,7 +158,7 @@ class Chunk:
         seconds = self._measure(job)
         record = self._record_in_trace
         if context is None:
-            record, context = self._record, copy_context() if self._listeners or self.is_traced else None
+            record, context = self._record, copy_context() if self.is_observed else None
         is_due = self._group.add(job, outcome, seconds, record, context)
         self._running.discard(job)
         if self._running:

@@ -60,33 +60,17 @@ def end(writes: Sequence[Write], ahead: Ahead | None = None) -> list[Finish | No
     that is left, because the statement failed for those that a smaller one skipped; the others are committed.
     """
     _add_next_occurrences([write for write in writes if write.claim.every and write.ending != "cancelled"])
-    name = _statement_for(writes)
-    if name != "finish":
-        results = column([write.result for write in writes])
-        return end_done([write.claim for write in writes], results, ahead, name)
+    if all(map(_is_only_done, writes)):
+        return end_done([write.claim for write in writes], column([write.result for write in writes]), ahead)
     nexts = column([write.next for write in writes])
-    ended = _run(name, writes[0].claim, {**attempt_columns(writes), "nexts": nexts}, ahead)
+    ended = _run("finish", writes[0].claim, {**attempt_columns(writes), "nexts": nexts}, ahead)
     rows = {row["id"]: row for row in ended}
     return [_ended(write, rows.get(write.claim.id)) for write in writes]
 
 
-def _statement_for(writes: Sequence[Write]) -> str:
-    """Return the smallest statement that can end these jobs; the smaller ones skip those that they must not end."""
-    for write in writes:
-        if (
-            write.ending != "done"
-            or write.error is not None
-            or write.next is not None
-            or write.claim.group is not None
-        ):
-            return "finish"
-    return statement_for_done([write.claim for write in writes])
-
-
-def statement_for_done(claims: Sequence[Claim]) -> str:
-    """Return the smallest statement that can end these jobs, which are done."""
-    without = [claim.batch for claim in claims].count(None) == len(claims)
-    return "finish_done" if without else "finish_in_batch"
+def _is_only_done(write: Write) -> bool:
+    """Return whether a smaller statement can end the job: it is done, and its end has no other effects."""
+    return (write.ending, write.error, write.next, write.claim.group) == ("done", None, None, None)
 
 
 def is_plain(claim: Claim) -> bool:
@@ -95,15 +79,14 @@ def is_plain(claim: Claim) -> bool:
 
 
 def end_done(
-    claims: Sequence[Claim],
-    results: Sequence[str | None] | None = None,
-    ahead: Ahead | None = None,
-    name: str = "finish_done",
+    claims: Sequence[Claim], results: Sequence[str | None] | None = None, ahead: Ahead | None = None
 ) -> list[Finish | None]:
     """Do what `end` does for jobs that are done, without an error or a next occurrence, in less time.
 
     The smaller statement skips some of them, which `finish` ends. `results` may be None if no job has one.
     """
+    batches = [claim.batch for claim in claims]
+    name = "finish_done" if batches.count(None) == len(batches) else "finish_in_batch"
     (done,) = _run(name, claims[0], done_columns(claims, results), ahead)
     at, awaited = done["deleted"], set(done["awaited"]) if done["awaited"] else ()
     results = results or [None] * len(claims)

@@ -66,7 +66,7 @@ class _Alarm:
             and not self._is_set()
         ):
             # If it has rung already, and the main thread has not noticed, it rings twice, and `_ring` ignores that.
-            signal.setitimer(signal.ITIMER_REAL, max(rings_at - monotonic(), SHORTEST_ALARM))
+            _set_timer(rings_at)
             if rings_at <= self._rings_at:
                 # Otherwise the main thread has set an earlier one meanwhile.
                 return
@@ -84,7 +84,7 @@ class _Alarm:
 
     def _start(self, deadline: float) -> None:
         self._rings_at = deadline
-        signal.setitimer(signal.ITIMER_REAL, max(deadline - monotonic(), SHORTEST_ALARM))
+        _set_timer(deadline)
 
     def _ring(self, _signal: int, _frame: FrameType | None) -> None:
         set_for, self._rings_at = self._rings_at, inf
@@ -102,6 +102,10 @@ class _Alarm:
         if ours:
             self._start(monotonic())
         return ours
+
+
+def _set_timer(at: float) -> None:
+    signal.setitimer(signal.ITIMER_REAL, max(at - monotonic(), SHORTEST_ALARM))
 
 
 _alarm = _Alarm()

@@ -40,9 +40,10 @@ class SecondsDumper(Dumper):
 
 
 class UuidArray(bytes):
-    """An array of UUIDs in binary, which Postgres reads in a quarter of the time of its text.
+    """An array of UUIDs in binary.
 
-    Building it takes a tenth of the time that the driver takes for a list.
+    A statement that only receives 100 of them takes less than half of the server's time for their text. Building it
+    takes less than a tenth of the driver's time for a list.
     """
 
     @classmethod

@@ -84,11 +84,11 @@ def test_leases_may_be_discarded_while_others_are_extended(jobs: list[Job]) -> N
         def holds_until(self) -> float:
             for each in chunk:
                 each.discard(jobs[0].lease)
-            return self.start_by
+            return float(vars(self)["holds_until"])
 
         @holds_until.setter
         def holds_until(self, until: float) -> None:
-            self.start_by = until
+            vars(self)["holds_until"] = until
 
     leases = WaitingLeases([jobs[0].lease, *(Slow(**vars(job.lease)) for job in jobs[1:])])
     chunk.append(leases)

@@ -4,9 +4,8 @@
 -- It finds the values of a job by the place of its id in the list. A join with `unnest`, as in `finish`, takes a tenth longer for
 -- one job and as long for a hundred, the most that a worker ends at once; for a thousand it is faster. A list that is null stands
 -- for nulls.
--- The result is one row, because a worker reads a row for each job in as much time as the rest of an outcome takes. `ids` are those
--- of the jobs that were ended, or null if these are all, or none. They have one time, also if
--- the statement waits for some of them.
+-- The result is one row: a row for each job took a worker 3 µs of processor time to read. `ids` are those of the jobs that were
+-- ended, and null if all or none were. All have the time of the statement, also if it waits for some of them.
 with ended as (
     update minutehand.jobs j
        set deleted = statement_timestamp(), failed = false, cancelled = false, version = %(version)s,

@@ -117,7 +117,8 @@ EARLIER = (
     """update minutehand.dispatcher
           set ticked = ticked - %(by)s::interval, since = since - %(by)s::interval,
               swept = swept - %(by)s::interval, settled = settled - %(by)s::interval,
-              marked = marked - %(by)s::interval""",
+              marked = marked - %(by)s::interval, counted = counted - %(by)s::interval,
+              busy_since = busy_since - %(by)s::interval""",
     "update minutehand.budgets set lapsed = lapsed - %(by)s::interval",
     "update minutehand.waiting set until = until - %(by)s::interval, scheduled = scheduled - %(by)s::interval",
 )

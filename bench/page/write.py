@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.page.commands import ReasonError, command_runs
+from bench.page.comparison import compare
 from bench.page.dispatching import batch_runs, further_runs, offer_runs, wait_runs
 from bench.page.snapshots import snapshot_runs
 from bench.page.tables import (
@@ -67,6 +68,7 @@ def page(results: Results) -> str:
         "jobs": lambda name: f"{results.cases[name].jobs:,}",
         "rounds": lambda name: str(len(results.cases[name].rates[OURS])),
         "rate": lambda name, system: f"{median(results.cases[name].rates[system]):,.0f}",
+        "compare": lambda name: compare(results, name),
         "ratio": lambda name, system: f"{_ratio(results, name, system):.2f}",
     }
     template = TEMPLATE.read_text("utf-8")

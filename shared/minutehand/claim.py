@@ -49,7 +49,7 @@ def take(
     """Offer and claim in one step: take up to `limit` due jobs of a queue.
 
     Higher priorities come first, then the jobs that have been due the longest. With `slots`, takes no more jobs than
-    there are slots left of these, and only jobs that suit the worker.
+    there are slots left of these, and only jobs that suit the worker: none whose timeout is longer than the lease.
     """
     freed, only = (None, None) if slots is None else (list(slots.freed), slots.only)
     with spans.claiming(queue) as span:
@@ -78,14 +78,14 @@ def taken(
 ) -> list[Job]:
     """Return the claims of rows that were taken, in the order in which they run.
 
-    Their leases count from the monotonic second `at`.
+    Their leases count from the monotonic second `at`. A job's own timeout replaces the lease.
     """
     if len(records) > 1:
         # Two stable sorts, which call no function of Python for a record.
         records.sort(key=BY_TIME)
         records.sort(key=BY_PRIORITY, reverse=True)
         _order_groups(records)
-    return [Job.from_record(record, database, lease, grace, worker, at) for record in records]
+    return [Job.from_record(record, database, lease, grace, worker, at, longer=True) for record in records]
 
 
 def _order_groups(records: list[Record]) -> None:

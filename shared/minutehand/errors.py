@@ -2,12 +2,12 @@
 
 MinutehandError
 ├── InvalidJobError (ValueError)    the job breaks a rule; `rule` is its name, the same in SQL
-│   ├── PayloadError                the payload is not JSON, too large, or does not match its handler
+│   ├── PayloadError                the payload is not JSON, is too large, or does not match its handler
 │   └── UndeclaredKindError         no module in MINUTEHAND_HANDLERS has a handler for the kind
 ├── KeyTakenError                   the key has an upcoming job, and on_conflict is "raise"
 ├── NotFoundError                   there is no job with that id
 ├── RunningError                    the job is running, and cannot be changed
-├── LostError                       the lease was lost: another worker claimed the job
+├── LostError                       the attempt no longer holds the job; the message has the cause
 ├── UnfinishedError (TimeoutError)  the wait for a job timed out
 ├── UnsuccessfulError               the job that was waited for is dead, expired or cancelled
 ├── UnknownKindError                there is no handler for the kind
@@ -92,7 +92,7 @@ class RunningError(MinutehandError):
 
 
 class LostError(MinutehandError):
-    """The lease was lost: another worker claimed the job, and the queue accepts no outcome from this one."""
+    """Another worker has the job, its lease ended while limits are set, or an earlier transaction() completed it."""
 
 
 class UnfinishedError(MinutehandError, TimeoutError):

@@ -135,12 +135,12 @@ def test_time_in_the_past_is_named_as_the_reason_for_now(invoke):
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
-        ("stats --today --queue mail", "--today counts all jobs"),
+        ("stats --today --queue mail", "--today must not be combined with"),
         ("stats --today --failures", "expected one report, got --failures and --today"),
         ("stats --each kind", "--each requires --histogram"),
         ("stats --all --since 7d", "expected --since or --all, got both"),
-        ("ls --last --all", "--after and --last show one page"),
-        ("ls --last -n 1001", "--after and --last show one page"),
+        ("ls --last --all", "--after and --last must not be combined with --all"),
+        ("ls --last -n 1001", "--after and --last must not be combined with --all"),
         ("tick --wake --dry-run", "expected --wake or --dry-run, got both"),
         ("pause --queue mail --for 0s", "--for: must be in the future"),
     ],

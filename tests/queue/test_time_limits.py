@@ -105,15 +105,6 @@ def test_job_without_a_timeout_has_the_time_of_its_worker(queue: Queue) -> None:
     assert (ending.ending, (ending.error or {})["type"]) == ("retrying", "OutOfTime")
 
 
-def test_timeout_is_limited_by_the_time_of_the_worker(queue: Queue) -> None:
-    queue.enqueue(timeout=timedelta(hours=5))
-    (job,) = queue.take()
-    job.lease.start()
-
-    assert job.remaining <= LEASE
-    assert queue.row(job.id).visible - job.claimed <= LEASE + GRACE
-
-
 def test_lease_covers_the_timeout_of_its_job(queue: Queue) -> None:
     queue.enqueue(timeout=timedelta(seconds=5))
     (job,) = queue.take()

@@ -149,7 +149,7 @@ CASES = [
     Case(
         unclaimed,
         "offered",
-        "A worker was invited 1 h ago and has not claimed it yet: Lambda throttles",
+        "A worker was invoked 1 h ago and has not claimed it yet: Lambda throttles",
         "log",
     ),
     Case(done, "finished", "It finished successfully "),

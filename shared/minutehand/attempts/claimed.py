@@ -56,14 +56,17 @@ class Claim:
         grace: timedelta,
         worker: Worker = UNNAMED,
         at: float | None = None,
+        *,
+        longer: bool = False,
     ) -> Self:
         """Build a claim from the row that a claiming statement returned, which is used up.
 
+        The job's own timeout replaces `duration` if it is shorter, and with `longer` also if it is longer.
         The row itself becomes the attributes of the claim. To copy its columns takes longer than the rest. Columns
         that no claim has are left in it.
         """
         if timeout := record["timeout"]:
-            duration = min(duration, timeout)
+            duration = timeout if longer else min(duration, timeout)
         now = monotonic() if at is None else at
         start_within = record.get("start_within")
         claim, lease = object.__new__(cls), object.__new__(Lease)

@@ -17,7 +17,7 @@ Exit codes:
   0    success
   1    a job was refused, rejected or not found, or doctor found a problem
   2    invalid command, argument, option, input file or setting
-  3    the database is unreachable, read-only, or denies access
+  3    the database is unreachable, busy, read-only, or denies access
   4    the schema is missing, older or newer than this version
   5    the local run cannot start
   6    timed out before a job finished

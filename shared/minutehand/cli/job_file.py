@@ -15,6 +15,8 @@ from minutehand.model.parsing import parse_json
 
 # The default of csv is less than a payload may have.
 CELL_BYTES = 128 * 1024 * 1024
+# Characters of an invalid header in the message.
+MAX_SHOWN = 200
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ def _header(rows: Iterator[list[str]]) -> list[str]:
     header = [name.strip() for name in header]
     if "kind" not in header or set(header) - set(FIELDS) or len(set(header)) < len(header):
         raise click.UsageError(
-            f"the CSV header must have kind, and each of these at most once: {', '.join(FIELDS[1:])}"
+            f"the CSV header must have kind, and each of these at most once: {', '.join(FIELDS[1:])}; "
+            f"got {', '.join(header)[:MAX_SHOWN] or 'no header'}"
         )
     return header

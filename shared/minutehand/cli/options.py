@@ -61,7 +61,9 @@ def tenant_option(command: Decorated) -> Decorated:
 
 def _store_tenant(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
     if value is not None and not is_tenant(value):
-        raise click.BadParameter("must be letters, digits and . - _ : @, and start with a letter or digit")
+        raise click.BadParameter(
+            f"must be 1 to 100 letters, digits and . - _ : @, starting with a letter or digit, got {value!r}"
+        )
     _store(TENANT, ctx, parameter, value)
 
 
@@ -115,12 +117,12 @@ def filter_options(states: tuple[str, ...]) -> Callable[[Decorated], Decorated]:
 
 def tz_option(command: Decorated) -> Decorated:
     """Add `--tz`, without which a time must have an offset."""
-    return click.option(
-        "--tz",
-        metavar="ZONE",
-        callback=_checked_zone,
-        help="Time zone of times without an offset, such as Europe/Berlin.",
-    )(command)
+    return zone_option("Time zone of times without an offset, such as Europe/Berlin.")(command)
+
+
+def zone_option(text: str) -> Callable[[Decorated], Decorated]:
+    """Add `--tz` with this help."""
+    return click.option("--tz", metavar="ZONE", callback=_checked_zone, help=text)
 
 
 def _checked_zone(_ctx: click.Context, _option: click.Parameter, name: str | None) -> str | None:

@@ -36,7 +36,9 @@ def scope_options(command: Decorated) -> Decorated:
 
 def per_option(command: Decorated) -> Decorated:
     """Add `--per`, for limits of each group, key or tenant."""
-    return click.option("--per", type=click.Choice(PER), help="Limit each group, key or tenant.")(command)
+    return click.option("--per", type=click.Choice(PER), help="The limit of each group, key or tenant.")(
+        command
+    )
 
 
 def everything_option(command: Decorated) -> Decorated:

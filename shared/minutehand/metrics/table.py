@@ -75,7 +75,8 @@ METRICS = {
         _dispatcher(
             "forwarded",
             "counter",
-            "invitations that [other invocations](operating.md#large-fan-outs) of the dispatcher send",
+            "invocations of workers that were passed on to [other invocations](operating.md#large-fan-outs) of the "
+            "dispatcher",
         ),
         _dispatcher(
             "refused",

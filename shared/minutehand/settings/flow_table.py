@@ -36,7 +36,9 @@ CAPACITY = declare(
     DISPATCHER,
     CLI,
 )
-CHUNK = declare("MINUTEHAND_CHUNK", integer(1, 1000), 1, "Number of jobs offered to one invocation.", *WAKING)
+CHUNK = declare(
+    "MINUTEHAND_CHUNK", integer(1, 1000), 1, "Maximum number of jobs offered to one invocation.", *WAKING
+)
 CONCURRENCY = declare(
     "MINUTEHAND_CONCURRENCY",
     integer(1, 1000),

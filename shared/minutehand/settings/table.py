@@ -89,7 +89,7 @@ VERSION = declare_text(
 )
 HANDLERS = declare_items(
     "MINUTEHAND_HANDLERS",
-    "Modules and packages with handlers; the first one that has a kind's handler runs it, before handlers/.",
+    "Modules and packages with handlers, searched in this order and before handlers/.",
     *HANDLING,
 )
 OTHER_KINDS = declare_items(

@@ -203,6 +203,10 @@ def _payload(argument: str | None) -> Any:
 
 
 def _check_file_options(ctx: click.Context) -> None:
-    for name in ctx.params.keys() - FILE_OPTIONS:
+    for parameter in ctx.command.params:
+        name = parameter.name
+        if name is None or name not in ctx.params or name in FILE_OPTIONS:
+            continue
         if ctx.get_parameter_source(name) not in (None, ParameterSource.DEFAULT):
-            raise click.UsageError(f"{name} must not be combined with --file; set it in the file")
+            given = parameter.opts[0] if isinstance(parameter, click.Option) else name.upper()
+            raise click.UsageError(f"{given} must not be combined with --file; set it in the file")

@@ -87,7 +87,7 @@ def ls(
         raise click.UsageError("expected at most one of --before, --after and --last")
     if (last or after is not None) and (everything or limit > MAX_PAGE):
         raise click.UsageError(
-            f"--after and --last show one page, with at most -n {MAX_PAGE} jobs and without --all"
+            f"--after and --last must not be combined with --all or with -n above {MAX_PAGE}: they show one page"
         )
     with open_database() as database:
         filters = _filters(database, tz, **options)

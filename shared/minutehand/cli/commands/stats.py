@@ -112,12 +112,12 @@ def _check(*, since: bool, everything: bool, **options: Any) -> None:
     if since and everything:
         raise click.UsageError("expected --since or --all, got both")
     if everything and reports:
-        raise click.UsageError(f"{reports[0]} has no --all; use --since")
+        raise click.UsageError(f"--all must not be combined with {reports[0]}; use --since")
     if options["each"] and not options["histogram"]:
         raise click.UsageError("--each requires --histogram")
     if options["today"] and (since or everything or options["queue"] or options["kind"]):
         raise click.UsageError(
-            "--today counts all jobs of today; it has no --queue, --kind, --since and --all"
+            "--today must not be combined with --queue, --kind, --since or --all: it counts all jobs of today"
         )
 
 

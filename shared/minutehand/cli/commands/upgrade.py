@@ -27,12 +27,16 @@ def upgrade(check: bool, form: str) -> int:
       minutehand upgrade && sam build && sam deploy
     """
     root, now = Path(), installed()
+    is_new = not (root / NAME).exists()
     found = _compare(root, now, check)
     link_stack(root)
     if not check:
         write_lock(root, now)
     _put(found, form)
-    _conclude(found, now, check)
+    if is_new and not check:
+        print_message(f"{NAME} was created for minutehand {now.version}.")
+    else:
+        _conclude(found, now, check)
     return 1 if check and found else 0
 
 

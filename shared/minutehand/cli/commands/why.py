@@ -8,7 +8,13 @@ import click
 from minutehand.cli.ids import full_job_id
 from minutehand.cli.keys import by_key
 from minutehand.cli.once import filter_option
-from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
+from minutehand.cli.options import (
+    connection_options,
+    open_database,
+    output_option,
+    tenant_option,
+    zone_option,
+)
 from minutehand.cli.output import put_json, put_lines, wrapped, wrapped_instructions
 from minutehand.cli.text import safe
 from minutehand.cli.values import ShortId, job_id, zone
@@ -19,10 +25,10 @@ from minutehand.queries.why import why as why_job
 
 
 @click.command()
-@click.argument("target", metavar="JOB|QUEUE", required=False)
+@click.argument("target", metavar="[JOB|QUEUE]", required=False)
 @filter_option("--key", help="Explain the job with this key.")
 @filter_option("--queue", default="default", show_default=True, help="The queue of the key.")
-@tz_option
+@zone_option("Time zone of the times of a job without a zone, such as Europe/Berlin.  [that of this machine]")
 @output_option("table", "json")
 @tenant_option
 @connection_options

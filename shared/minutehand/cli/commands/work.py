@@ -53,7 +53,7 @@ RECONNECT_SECONDS = 5.0
     type=duration,
     default="5m",
     show_default=True,
-    help="Lease of a claim, and timeout of its job.",
+    help="Time limit of an attempt, and lease of its claim, for jobs without a timeout.",
 )
 @click.option("--drain", is_flag=True, help="Exit when no job is due.")
 @click.option(

@@ -82,7 +82,7 @@ def _offered(known: Evidence) -> Found:
     row = known.row
     since = known.now - (row.offered or known.now)
     evidence = {"offered": row.offered, "offer_ends": row.visible}
-    sentence = f"A worker was invited {span(since)} ago and has not claimed it yet"
+    sentence = f"A worker was invoked {span(since)} ago and has not claimed it yet"
     if since < SLOW_OFFER:
         return "offered", f"{sentence}.", "", evidence
     return (

@@ -67,7 +67,7 @@ with slot as materialized (
 update minutehand.jobs_live j
    set ack = gen_random_uuid(), prior = null, offered = null, lapsed = coalesce(j.claimed, j.lapsed),
        claimed = clock_timestamp(), attempts = j.attempts + 1,
-       visible = clock_timestamp() + least(%(lease)s, j.timeout) + %(grace)s
+       visible = clock_timestamp() + coalesce(j.timeout, %(lease)s) + %(grace)s
  where j.id = any ((select case when (select yes from controlled)
                                then minutehand.count_taken(taken.ids, %(queue)s, coalesce(%(now)s, now())) else taken.ids end
                      from (select array(select id from placed where place = 1 or not (alone or first_alone)) as ids) taken)::uuid[])

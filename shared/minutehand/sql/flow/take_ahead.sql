@@ -32,7 +32,7 @@ with lane as materialized (
 update minutehand.jobs_live j
    set ack = gen_random_uuid(), prior = null, offered = null, lapsed = coalesce(j.claimed, j.lapsed),
        claimed = clock_timestamp(), attempts = j.attempts + 1,
-       visible = clock_timestamp() + least(%(lease)s, j.timeout) + %(grace)s
+       visible = clock_timestamp() + coalesce(j.timeout, %(lease)s) + %(grace)s
  where j.id = any ((select ids from chosen)::uuid[])
 returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
           j.timeout, j.enqueued, j.run_at, j.claimed, j.tenant, j.every, j.zone, j.nominal, j.schedule, j.batch, j.after,

@@ -15,7 +15,9 @@ def test_limits_of_a_module_are_installed(invoke, lines, tmp_path, monkeypatch):
 
     assert invoke(*install).stderr == "1 added, 0 changed, 0 unchanged, 0 removed\n"
     (outcome,) = lines(invoke(*install, "-o", "json"))
-    assert outcome == {"added": [], "changed": [], "unchanged": ["kind report"], "removed": []}
+    assert (outcome["added"], outcome["unchanged"]) == ([], ["kind report"])
+    other = invoke(*install, "--source", "other")
+    assert (other.exit_code, "the limit of kind report exists" in other.stderr) == (1, True)
     refused = invoke(*install, "3")
     assert (refused.exit_code, "must not be combined with JOBS or options" in refused.stderr) == (2, True)
 

@@ -191,3 +191,8 @@ def test_schedules_are_installed_from_a_module(
     assert lines(invoke("schedules", "install", "our_own", "-o", "json"))[0]["changed"] == ["boot"]
     sys.modules.pop("our_own")
     assert json.loads(invoke("schedules", "ls", "-o", "json").stdout.splitlines()[0])["source"] == "code"
+    other = invoke("schedules", "install", "our_own", "--source", "other")
+    assert (other.exit_code, "schedule 'a' exists and was not installed by 'other'" in other.stderr) == (
+        1,
+        True,
+    )

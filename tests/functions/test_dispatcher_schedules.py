@@ -86,6 +86,24 @@ def test_failed_schedule_installation_does_not_stop_the_tick(
     assert "schedules are not installed" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("declared")
+def test_schedule_of_another_source_does_not_stop_the_others(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet.tick()
+    monkeypatch.setenv("MINUTEHAND_SOURCE", "dev shop")
+    schedules.delete(fleet.database, "boot")
+    fleet.dispatcher.install_declared.cache_clear()  # as in a new environment
+
+    fleet.tick()
+
+    assert {each.schedule.name: each.source for each in schedules.list_schedules(fleet.database)} == {
+        "boot": "dev shop",
+        "report": "deploy",
+    }
+    assert '"names":["report"]' in capsys.readouterr().out
+
+
 def test_firings_have_metrics(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
     schedules.save(fleet.database, Schedule("often", "* * * * *", NewJob("echo"), overlap="skip"))
     fleet.database.run("advance_schedules", moves=_moved(fleet))

@@ -69,18 +69,16 @@ def test_removed_limit_is_installed_again_also_during_a_pause(queue: Queue) -> N
 
 @pytest.mark.parametrize("source", [None, "other"])
 def test_limit_of_another_source_is_refused(queue: Queue, source: str | None) -> None:
-    """Nothing is installed then. Limits of other sources are not removed."""
+    """The others are installed. Limits of other sources are not removed."""
     if source is None:
         limit(queue.database, 1, kind="mail")
     else:
         installed(queue, MAIL, source=source)
     before = limits_of(queue)
 
-    with pytest.raises(
-        InvalidJobError, match="the limit of kind mail exists and was not installed by 'code'"
-    ):
-        installed(queue, SYNC, MAIL)
-    assert not installed(queue).removed
+    scope = "queue sync, each group"
+    assert installed(queue, SYNC, MAIL) == InstalledLimits(added=(scope,), refused=("kind mail",))
+    assert installed(queue).removed == (scope,)
     assert limits_of(queue) == before
 
 

@@ -19,7 +19,7 @@ from minutehand.invocations.forwarding import forward
 from minutehand.offer import withdraw
 from minutehand.queries.health import check_health
 from minutehand.settings import code_version, read_settings, sleeps
-from minutehand.settings.table import HANDLERS, METRICS_NAMESPACE, MODE, SCHEDULES
+from minutehand.settings.table import HANDLERS, METRICS_NAMESPACE, MODE, SCHEDULES, SOURCE
 from minutehand.tick import Tick, tick
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def install_declared(place: str, handlers: tuple[str, ...]) -> "Installed":
     from minutehand.schedules import install, load
 
     schedules = [*(load(place) if place else ()), *(declared_schedules(handlers) if handlers else ())]
-    return install(default_database(), schedules, "deploy", version=code_version())
+    return install(default_database(), schedules, SOURCE.read(), version=code_version())
 
 
 @cache
@@ -150,7 +150,7 @@ def install_limits(place: str) -> "InstalledLimits":
     """Install the list LIMITS of the module with the schedules; once per environment."""
     from minutehand.operations.declared import install, load
 
-    return install(default_database(), load(place.partition(":")[0]), "deploy")
+    return install(default_database(), load(place.partition(":")[0]), SOURCE.read())
 
 
 def _try_to_install() -> None:
@@ -161,9 +161,11 @@ def _try_to_install() -> None:
         _try_to("limits", lambda: install_limits(place))
 
 
-def _try_to(what: str, install: Callable[[], object]) -> None:
+def _try_to(what: str, install: Callable[[], "Installed | InstalledLimits"]) -> None:
     try:
-        install()
+        if refused := install().refused:
+            reason = "others that were not installed from this code have their names; delete those, or rename yours"
+            logger.error(f"{what} are not installed", extra={"reason": reason, "names": refused})
     # Any error, since the module is the team's code. The tick goes on; the next tick tries again.
     except Exception as error:
         logger.error(f"{what} are not installed", extra={"reason": str(error)})

@@ -12,6 +12,7 @@ from minutehand.settings.table import (
     MIDDLEWARE,
     OFFER_TTL,
     SCHEDULES,
+    SOURCE,
 )
 
 AWS = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
@@ -30,6 +31,8 @@ def variables(plan: Plan, url: str, receiver: str, signing: str) -> dict[str, st
         HANDLERS.name: ",".join(project.handlers) or HANDLERS.text(),
         MIDDLEWARE.name: MIDDLEWARE.text() or project.middleware,
         SCHEDULES.name: SCHEDULES.text() or project.schedules,
+        # The database may have the schedules of a stack, or of another folder.
+        SOURCE.name: SOURCE.text() or f"dev {plan.root.resolve().name}",
         HOOKS.name: HOOKS.text() or ",".join(project.hooks),
         "MINUTEHAND_LOCAL": "1",
         "MINUTEHAND_WORKER": "worker",

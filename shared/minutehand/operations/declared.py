@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
 from hashlib import sha256
 from importlib import import_module
@@ -55,33 +55,38 @@ class Limit:
 
 @dataclass(frozen=True)
 class InstalledLimits:
-    """The scopes of the limits that were added, changed, unchanged and removed."""
+    """The scopes of the limits that were added, changed, unchanged and removed.
+
+    `refused` are scopes of declared limits that exist and are not of this source. Those stay as they are.
+    """
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 def install(database: Database, limits: Iterable[Limit], source: str = "code") -> InstalledLimits:
     """Replace all limits of a source with these, in one transaction.
 
     A limit whose declaration is unchanged stays as it is, also if somebody changed it since; so every instance may
-    install at every start. Limits that are no longer declared are removed. Each change is in the audit trail, with the
-    source as its actor. Raises InvalidJobError if a limit is invalid, declared twice, or exists from another source.
+    install at every start. Limits that are no longer declared are removed. A limit is not installed if its scope has
+    one that is not of this source. Each change is in the audit trail, with the source as its actor. Raises
+    InvalidJobError, and changes nothing, if a limit is invalid or declared twice.
     """
     declared = _by_names(limits)
     scopes = json.dumps([limit.names for limit in declared.values()])
-    outcomes: dict[str, list[str]] = {"added": [], "changed": [], "unchanged": [], "removed": []}
+    outcomes: dict[str, list[str]] = {each.name: [] for each in fields(InstalledLimits)}
     with database.transaction():
         database.run("lock_installation")
         existing = database.run("list_installed_limits", source=source, scopes=scopes)
         hashes = {_place(each): each["hash"] for each in existing if each["source"] == source}
-        _refuse_others([each for each in existing if each["source"] != source], source)
+        others = {_place(each) for each in existing if each["source"] != source}
         for place, limit in declared.items():
             hash = limit.digest()
-            outcome = "added" if place not in hashes else "unchanged" if hashes[place] == hash else "changed"
-            if outcome != "unchanged":
+            outcome = "refused" if place in others else _outcome(hashes.get(place), hash)
+            if outcome in ("added", "changed"):
                 controls.limit(database, **vars(limit), actor=source)
                 database.run("note_source", **limit.names, source=source, hash=hash)
             outcomes[outcome].append(limit.scope)
@@ -90,6 +95,12 @@ def install(database: Database, limits: Iterable[Limit], source: str = "code") -
             controls.unlimit(database, **names, actor=source)
             outcomes["removed"].append(Control(**names).scope)
     return InstalledLimits(**{outcome: tuple(each) for outcome, each in outcomes.items()})
+
+
+def _outcome(before: str | None, hash: str) -> str:
+    if before is None:
+        return "added"
+    return "unchanged" if before == hash else "changed"
 
 
 def load(place: str) -> list[Limit]:
@@ -129,13 +140,3 @@ def _by_names(limits: Iterable[Limit]) -> dict[tuple[str, ...], Limit]:
 
 def _place(names: dict[str, Any]) -> tuple[str, ...]:
     return tuple(names[name] for name in PLACE)
-
-
-def _refuse_others(others: list[dict[str, Any]], source: str) -> None:
-    if others:
-        scope = Control(**{name: others[0][name] for name in PLACE}).scope
-        raise InvalidJobError(
-            "limit_is_own",
-            f"the limit of {scope} exists and was not installed by {source!r}; remove it with minutehand unlimit, "
-            "or remove the declaration",
-        )

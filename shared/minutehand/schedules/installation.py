@@ -1,13 +1,15 @@
 """Install: write the schedules that code declares, and remove those that it no longer declares."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import import_module
+from typing import Any
 
-from minutehand.database import Database
-from minutehand.errors import ConfigurationError, InvalidJobError
-from minutehand.schedules.manage import clock, delete_stored, write
+from minutehand.database import Database, Record
+from minutehand.errors import ConfigurationError, ForbiddenError, InvalidJobError
+from minutehand.schedules.manage import clock, delete_stored, note, write
 from minutehand.schedules.schedule import Schedule, check
 
 SOURCE = "code"
@@ -15,12 +17,16 @@ SOURCE = "code"
 
 @dataclass(frozen=True)
 class Installed:
-    """The names of the schedules that were added, changed, unchanged and removed."""
+    """The names of the schedules that were added, changed, unchanged and removed.
+
+    `refused` are names of declared schedules that exist and are not of this source. Those stay as they are.
+    """
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 def install(
@@ -34,9 +40,10 @@ def install(
     """Replace all schedules of a source with these, in one transaction.
 
     An unchanged schedule keeps its next occurrence and stays paused if it was; so every instance may install at every
-    start. Schedules that are no longer declared are deleted. `version` is the version of the code: `@reboot` fires at
-    the first installation and whenever the version changes. Raises InvalidJobError if a name is used by a schedule of
-    another source.
+    start. Schedules that are no longer declared are deleted. A schedule whose name another one has that is not of this
+    source is not installed. `version` is the version of the code: `@reboot` fires at the first installation and
+    whenever the version changes. If the role may write to the audit trail, each change is there, with the source as
+    its actor. Raises InvalidJobError, and changes nothing, if a schedule is invalid or a name is declared twice.
     """
     declared = _by_name(schedules)
     with database.transaction():
@@ -44,18 +51,33 @@ def install(
         now = now or clock(database)
         existing = {record["name"]: record for record in database.run("list_installed")}
         own = {name: record for name, record in existing.items() if record["source"] == source}
-        _refuse_others(set(declared) & (set(existing) - set(own)), source)
-        names: dict[str, list[str]] = {"added": [], "changed": [], "unchanged": []}
+        names: dict[str, list[str]] = {"added": [], "changed": [], "unchanged": [], "refused": []}
         for name, schedule in declared.items():
             hash = schedule.digest(version)
-            outcome = "added" if name not in own else "unchanged" if own[name]["hash"] == hash else "changed"
-            if outcome != "unchanged":
+            outcome = _outcome(name, hash, existing, source)
+            if outcome in ("added", "changed"):
                 write(database, schedule, now, source=source, hash=hash)
+                _note(database, "put", source, name, every=schedule.recurrence, zone=schedule.zone)
             names[outcome].append(name)
         removed = sorted(set(own) - set(declared))
         for name in removed:
             delete_stored(database, name, now)
+            _note(database, "delete", source, name)
     return Installed(**{outcome: tuple(each) for outcome, each in names.items()}, removed=tuple(removed))
+
+
+def _note(database: Database, verb: str, source: str, name: str, **facts: Any) -> None:
+    """Write an entry to the audit trail if the role may: that of a dispatcher need not be an operator."""
+    with suppress(ForbiddenError), database.transaction():
+        note(database, verb, source, name, **facts)
+
+
+def _outcome(name: str, hash: str, existing: Mapping[str, Record], source: str) -> str:
+    if name not in existing:
+        return "added"
+    if existing[name]["source"] != source:
+        return "refused"
+    return "unchanged" if existing[name]["hash"] == hash else "changed"
 
 
 def load(place: str) -> list[Schedule]:
@@ -86,12 +108,3 @@ def _by_name(schedules: Iterable[Schedule]) -> dict[str, Schedule]:
             raise InvalidJobError("schedule_is_named", f"the schedule name {schedule.name!r} is used twice")
         declared[schedule.name] = schedule
     return declared
-
-
-def _refuse_others(names: set[str], source: str) -> None:
-    if names:
-        name = min(names)
-        raise InvalidJobError(
-            "schedule_is_own",
-            f"schedule {name!r} exists and was not installed by {source!r}; remove it, or rename yours",
-        )

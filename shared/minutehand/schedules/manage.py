@@ -37,15 +37,27 @@ class _Undo(Exception):
 def save(
     database: Database, schedule: Schedule, *, actor: str | None = None, now: datetime | None = None
 ) -> StoredSchedule:
-    """Create a schedule, or change the one of that name. Raises InvalidJobError if it is invalid.
+    """Create a schedule, or change the one of that name.
 
-    The next occurrence is computed again if the timing changes, and kept if only the job changes.
+    The next occurrence is computed again if the timing changes, and kept if only the job changes. Raises
+    InvalidJobError if the schedule is invalid, or if the existing one was installed from code.
     """
     check(schedule)
     with database.transaction():
+        _refuse_installed(database, schedule.name)
         stored = write(database, schedule, now or clock(database))
-        _record(database, "put", actor, schedule.name, every=schedule.recurrence, zone=schedule.zone)
+        note(database, "put", actor, schedule.name, every=schedule.recurrence, zone=schedule.zone)
     return stored
+
+
+def _refuse_installed(database: Database, name: str) -> None:
+    """Raise InvalidJobError if a schedule was installed from code, which would not be installed any more."""
+    found = database.run("get_schedule", name=name)
+    if found and (source := found[0]["source"]) is not None:
+        raise InvalidJobError(
+            "schedule_is_own",
+            f"schedule {name!r} was installed from code, by {source!r}; change it there, or choose another name",
+        )
 
 
 def write(
@@ -111,7 +123,7 @@ def _set_paused(
         wake = following and following - before.schedule.ahead
         records = database.run("pause_schedule", name=name, paused=paused, next=following, wake=wake)
         request(database, [] if paused else [wake])
-        _record(database, "pause" if paused else "resume", actor, name)
+        note(database, "pause" if paused else "resume", actor, name)
     return StoredSchedule.from_record(records[0])
 
 
@@ -128,7 +140,7 @@ def run_now(database: Database, name: str, *, actor: str | None = None, now: dat
     with database.transaction():
         job = enqueue_now(database, get(database, name), now or clock(database))
         request(database, [NOW])
-        _record(database, "run", actor, name, job=job)
+        note(database, "run", actor, name, job=job)
     return job
 
 
@@ -136,7 +148,7 @@ def delete(database: Database, name: str, *, actor: str | None = None, now: date
     """Delete a schedule; its jobs stay, except those that were enqueued ahead of their occurrence."""
     with database.transaction():
         delete_stored(database, name, now or clock(database))
-        _record(database, "delete", actor, name)
+        note(database, "delete", actor, name)
 
 
 def delete_stored(database: Database, name: str, now: datetime) -> None:
@@ -208,9 +220,11 @@ def _times(schedule: Schedule) -> tuple[Any, ...]:
     return schedule.recurrence, schedule.timing.zone, schedule.starts, schedule.ends, schedule.ahead
 
 
-def _record(
+def note(
     database: Database, verb: str, actor: str | None, name: str, job: UUID | None = None, **facts: Any
 ) -> None:
+    """Write an entry to the audit trail in the caller's transaction."""
+    # Imported only when used, for the sake of cold starts.
     from minutehand.operations.audit import record
 
     record(database, f"schedule {verb}", actor, job, schedule=name, **facts)

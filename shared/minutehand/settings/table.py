@@ -80,6 +80,13 @@ __all__ = [
 SCHEDULES = declare_text(
     "MINUTEHAND_SCHEDULES", "The schedules to install at the first tick, as module:NAME.", DISPATCHER
 )
+SOURCE = declare(
+    "MINUTEHAND_SOURCE",
+    TEXT,
+    "deploy",
+    "Source of the schedules and limits that are installed at the first tick; others are not changed.",
+    DISPATCHER,
+)
 VERSION = declare_text(
     "MINUTEHAND_VERSION",
     "Version of your code, stored with each attempt; the worker's default is its function version.",

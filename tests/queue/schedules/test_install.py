@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from minutehand import ConfigurationError, InvalidJobError, NewJob, schedules
+from minutehand.operations.audit import list_audit
 from minutehand.schedules import Installed, Schedule, install
 from minutehand.schedules.fire import Fired, fire_due
 from tests.queue.stage import Queue
@@ -72,11 +73,32 @@ def test_install_changes_only_the_schedules_of_its_source(queue: Queue) -> None:
     install(queue.database, [], source="one")
     assert names(queue) == ["clean", "manual"]
 
-    for theirs in (replace(REPORT, name="manual"), replace(REPORT, name="clean")):
-        with pytest.raises(InvalidJobError) as refused:
-            install(queue.database, [replace(REPORT, name="new"), theirs], source="one")
-        assert refused.value.rule == "schedule_is_own"
-    assert names(queue) == ["clean", "manual"]
+    manual, clean = replace(REPORT, name="manual"), replace(REPORT, name="clean")
+    installed = install(queue.database, [manual, REPORT, clean], source="one")
+    assert installed == Installed(added=("report",), refused=("manual", "clean"))
+    assert {name: schedules.get(queue.database, name).schedule.every for name in names(queue)} == {
+        "clean": CLEAN.every,
+        "manual": CLEAN.every,
+        "report": REPORT.every,
+    }
+
+
+def test_installed_schedule_can_only_be_changed_in_code(queue: Queue) -> None:
+    install(queue.database, [REPORT], source="deploy")
+
+    with pytest.raises(InvalidJobError, match="was installed from code, by 'deploy'") as refused:
+        schedules.save(queue.database, replace(REPORT, every="@hourly"))
+    assert refused.value.rule == "schedule_is_own"
+    assert install(queue.database, [REPORT], source="deploy") == Installed(unchanged=("report",))
+
+
+def test_install_is_recorded_in_the_audit_trail_once(queue: Queue) -> None:
+    for declared in ([REPORT], [REPORT], [replace(REPORT, every="@hourly")], []):
+        install(queue.database, declared, source="deploy")
+
+    entries = [(each.verb, each.actor, each.facts["schedule"]) for each in list_audit(queue.database)]
+    put, delete = ("schedule put", "deploy", "report"), ("schedule delete", "deploy", "report")
+    assert entries == [delete, put, put]
 
 
 def test_invalid_schedule_prevents_the_whole_install(queue: Queue) -> None:

@@ -62,7 +62,7 @@ def _jobs(value: str | int) -> int:
 @scope_options
 def limit(
     jobs: int | None, rate: str | None, form: str, install: str | None, source: str, **options: Any
-) -> None:
+) -> int:
     """Limit a queue, kind, key, group or tenant to this number of JOBS offered or running at once.
 
     With several of --queue, --kind, --key, --group and --of-tenant, the limit applies to the jobs that match all of
@@ -80,16 +80,16 @@ def limit(
       minutehand limit --install shop.limits:LIMITS --source shop
     """
     if install is not None:
-        _install(install, source, form, [jobs, rate, *options.values()])
-        return
+        return _install(install, source, form, [jobs, rate, *options.values()])
     _check(jobs, rate, options)
     starts, period = (None, None) if rate is None else _rate(rate)
     with open_database() as database:
         control = controls.limit(database, jobs, **options, rate=starts, period=period, actor=actor())
         put_control(control, form)
+    return 0
 
 
-def _install(place: str, source: str, form: str, others: list[Any]) -> None:
+def _install(place: str, source: str, form: str, others: list[Any]) -> int:
     if any(each not in (None, "") for each in others):
         raise click.UsageError("--install must not be combined with JOBS or options other than --source")
     add_folders()
@@ -99,7 +99,14 @@ def _install(place: str, source: str, form: str, others: list[Any]) -> None:
     if form == "json":
         put_json(installed)
     else:
-        print_message(", ".join(f"{len(scopes)} {outcome}" for outcome, scopes in vars(installed).items()))
+        counts = {outcome: scopes for outcome, scopes in vars(installed).items() if outcome != "refused"}
+        print_message(", ".join(f"{len(scopes)} {outcome}" for outcome, scopes in counts.items()))
+    for scope in installed.refused:
+        print_message(
+            f"error: the limit of {scope} exists and was not installed by {source!r}; remove it with minutehand "
+            "unlimit, or remove the declaration"
+        )
+    return 1 if installed.refused else 0
 
 
 def _check(jobs: int | None, rate: str | None, options: Mapping[str, Any]) -> None:

@@ -17,10 +17,11 @@ from minutehand.settings import code_version
 @output_option("table", "json")
 @tenant_option
 @connection_options
-def install(place: str, source: str, version: str | None, form: str) -> None:
+def install(place: str, source: str, version: str | None, form: str) -> int:
     """Replace the schedules of a source with those that a Python module declares.
 
-    Unchanged schedules keep their next occurrence; schedules that are no longer declared are deleted.
+    Unchanged schedules keep their next occurrence; schedules that are no longer declared are deleted. A schedule whose
+    name one of another source has is not installed; the exit code is then 1.
     """
     add_folders()
     declared = library.load(place)
@@ -30,6 +31,11 @@ def install(place: str, source: str, version: str | None, form: str) -> None:
         put_json(installed)
     else:
         print_message(_summary(installed))
+    for name in installed.refused:
+        print_message(
+            f"error: schedule {name!r} exists and was not installed by {source!r}; delete it, or rename yours"
+        )
+    return 1 if installed.refused else 0
 
 
 def _summary(installed: Installed) -> str:

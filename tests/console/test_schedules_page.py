@@ -75,6 +75,15 @@ def test_schedule_is_edited_after_a_preview_in_two_zones(page: Page, serve: Serv
     )
 
 
+def test_schedule_of_code_can_be_paused_but_not_edited(page: Page, serve: Serve, db: Database) -> None:
+    schedules.install(db, [STORED], source="deploy")
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/schedules?name=every+monday%2F8")
+
+    expect(page.locator(".facts")).to_contain_text("installed from code by")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.get_by_role("button", name="Edit")).to_have_count(0)
+
+
 def test_schedule_is_added(page: Page, serve: Serve, db: Database) -> None:
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/schedules")
     page.get_by_role("button", name="Add a schedule").click()

@@ -1,4 +1,4 @@
-// The changes of a schedule.
+// The changes of a schedule. One that was installed from code is edited there.
 import { html } from "../../app/html.js";
 import { post, Problem, request } from "../../app/api.js";
 import { open } from "../../app/dialog.js";
@@ -22,7 +22,7 @@ export function Actions({ schedule }) {
   const toggle = schedule.paused ? "resume" : "pause";
   return html`<button onClick=${() => change(schedule, toggle)}>${toggle === "pause" ? "Pause" : "Resume"}</button>
     <button onClick=${() => change(schedule, "run")}>Run now</button>
-    <button onClick=${() => edit(schedule)}>Edit</button>`;
+    ${!schedule.source && html`<button onClick=${() => edit(schedule)}>Edit</button>`}`;
 }
 
 async function change({ name }, verb) {

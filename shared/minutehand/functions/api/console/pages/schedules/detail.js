@@ -47,7 +47,7 @@ const facts = ({ every, zone, starts, ends, jitter, ahead, catch_up: catchUp, ov
   kind: html`<a href=${link("jobs", { kind: job.kind })}>${job.kind}</a>`, queue: job.queue, key: job.key,
   starts: starts && html`<${Time} at=${starts} exact />`, ends: ends && html`<${Time} at=${ends} exact />`,
   jitter: jitter > 0 && duration(jitter) || null, "enqueued ahead": ahead > 0 && duration(ahead) || null, "catch up": catchUp, overlap,
-  "declared by": source, "last fired": fired && html`<${Time} at=${fired} exact />`,
+  "installed from code by": source, "last fired": fired && html`<${Time} at=${fired} exact />`,
   "last job": last && html`<a class="mono" href=${jobLink(last)}>${last.slice(-SHORT_ID)}</a>`, created: html`<${Time} at=${created} exact />`,
 });
 

@@ -28,7 +28,6 @@ export function Form({ schedule = null }) {
   };
   return html`<${Dialog} wide title=${schedule ? `Edit ${schedule.name}` : "Add a schedule"}>
     <form onSubmit=${submit}>
-      ${schedule?.source && html`<p class="banner">${schedule.source} declares this schedule, and replaces the change with its next deployment.</p>`}
       ${!schedule && html`<label>Name <input name="name" required maxlength="200" /></label>`}
       <div class="pair">
         <label>Kind <input name="kind" required placeholder="report.build" value=${kind} onInput=${merge} /></label>

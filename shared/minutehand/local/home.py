@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from minutehand.database.opening import read_url
 from minutehand.local import postgres
 from minutehand.local.errors import AlreadyRunningError, LocalError, PortForbiddenError, PortInUseError
 from minutehand.local.receiver import Receiver
@@ -19,10 +20,10 @@ HOME = Path(".minutehand")
 
 @contextmanager
 def serve_database(console: Console) -> Iterator[str]:
-    """Start the Postgres of this directory, or use DATABASE_URL; yield the URL."""
-    if url := DATABASE_URL.read():
+    """Start the Postgres of this directory, or use DATABASE_URL if it is that of another one; yield the URL."""
+    if (given := DATABASE_URL.read()) and not is_own(given, HOME):
         console.print("Postgres    from DATABASE_URL")
-        yield url
+        yield given
         return
     with lock_home(HOME):
         # A killed run may have left a server behind.
@@ -34,10 +35,28 @@ def serve_database(console: Console) -> Iterator[str]:
         try:
             _write_private(note, server.url)
             console.print(f"Postgres    port {server.port}, data in {HOME}")
+            if given and read_url(given).get("port") != str(server.port):
+                console.print(
+                    f"{' ' * 11} the port in DATABASE_URL is an old one: export it again from {note}"
+                )
             yield server.url
         finally:
             note.unlink(missing_ok=True)
             server.stop()
+
+
+def is_own(url: str, home: Path) -> bool:
+    """Whether a URL is that of the Postgres in this directory, whose password is in no other URL.
+
+    Its port may have changed since.
+    """
+    password, parts = home / "password", read_url(url)
+    address = [parts.get(name) for name in ("user", "host", "dbname")]
+    return (
+        address == ["postgres", postgres.HOST, "postgres"]
+        and os.access(password, os.R_OK)
+        and parts.get("password") == password.read_text()
+    )
 
 
 @contextmanager

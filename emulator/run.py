@@ -17,7 +17,7 @@ from emulator.misbehavior import Misbehavior
 from minutehand.database import Database
 from minutehand.enqueue import enqueue
 from minutehand.local.home import receive, serve_database
-from minutehand.local.pool import parsed
+from minutehand.local.process import parsed
 from minutehand.local.receiver import Receiver
 from minutehand.local.seed import seed_jobs
 from minutehand.local.show import Show

@@ -4,6 +4,7 @@ import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -28,6 +29,8 @@ def handle(payload):
         Event().wait(0.05)
 """
 FAST = 20
+# More than are printed at once.
+MANY = 5000
 ENDED = "select queue, count(*) from minutehand.jobs where deleted is not null group by 1"
 
 
@@ -66,6 +69,18 @@ def test_slow_jobs_do_not_starve_other_queues(project: Path) -> None:
 
     assert "22 done" in finished(run)
     assert (ended, budgets) == ({"fast": FAST}, [])
+
+
+@pytest.mark.programs
+def test_last_line_counts_jobs_that_were_not_printed(project: Path) -> None:
+    run = start(project, "--no-seed")
+    until(run, "ticks")
+    later = [NewJob("echo", delay=timedelta(days=1))] * MANY
+    with closing(Database((project / ".minutehand" / "url").read_text())) as database:
+        list(enqueue_many(later, connection=database))
+    run.send_signal(signal.SIGINT)
+
+    assert f"stopped: {MANY} enqueued" in finished(run)
 
 
 @pytest.mark.programs

@@ -79,6 +79,19 @@ def test_job_without_enough_time_left_is_released(queue: Queue) -> None:
     assert queue.row(rest).attempts == 0
 
 
+def test_jobs_of_an_invocation_whose_time_is_taken_are_released(queue: Queue) -> None:
+    """A local run that stops takes the time that was left."""
+    for _ in range(2):
+        queue.enqueue(max_attempts=1)
+    event = {"offers": [[str(offer.id), str(offer.ack)] for offer in queue.offer(2)]}
+    left = [timedelta(minutes=1)]
+    handlers = HandlerTable({"echo": lambda _: left.clear()})
+
+    endings = run_event(queue.database, handlers, event, lambda: sum(left, timedelta()), GRACE)
+
+    assert [ending.ending for ending in endings] == ["done", "released"]
+
+
 def test_event_with_the_ack_of_a_running_claim_claims_nothing(queue: Queue) -> None:
     running = queue.claimed()
     event = {"offers": [[str(running.id), str(running.ack)]]}

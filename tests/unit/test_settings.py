@@ -40,7 +40,7 @@ WHOLE_ENVIRONMENT = {
     "cli/work_crew.py": "passes the environment on to processes",
     "kinds/importing.py": "passes the environment on to a process",
     "local/dev.py": "passes the environment on to processes",
-    "local/pool.py": "passes the environment on to processes",
+    "local/process.py": "passes the environment on to processes",
     "local/programs.py": "passes the environment on to processes",
     "local/reload.py": "passes the environment on to processes",
     "testing/__init__.py": "unsets variables for the length of a test run",

@@ -71,6 +71,11 @@ class Stop(threading.Event):
         """Return whether a stop was requested."""
         return self._requested
 
+    @property
+    def is_repeated(self) -> bool:
+        """Whether a signal came after the stop was requested."""
+        return self._urgent
+
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for a stop request or a timeout in seconds; return whether a stop was requested."""
         select.select([self._awake], [], [], timeout)

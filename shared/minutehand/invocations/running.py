@@ -111,9 +111,12 @@ class Invocation:
         began = monotonic()
         end = began + self._lease.total_seconds()
         last_start = end - FINISH_TIME.total_seconds()
-        finishes = run_jobs(
-            jobs, self._handlers, lambda: monotonic() > last_start, end, self._hook, self._concurrency
-        )
+
+        def stopping() -> bool:
+            # A local run that ends takes the time that was left.
+            return monotonic() > last_start or self._lease <= FINISH_TIME
+
+        finishes = run_jobs(jobs, self._handlers, stopping, end, self._hook, self._concurrency)
         for job in jobs:
             self._seconds[job.kind] = max(self._seconds.get(job.kind, 0.0), job.lease.ran)
         self._times.add(jobs, monotonic() - began)

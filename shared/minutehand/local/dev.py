@@ -1,19 +1,18 @@
 """`minutehand dev`: run Postgres, the API, the dispatcher and workers on the loopback, until Ctrl-C."""
 
 import secrets
-import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from threading import Event, Thread
-from uuid import UUID
 
 import click
 from rich.console import Console
 
+from minutehand.cli.exits import INTERRUPTED, OK
 from minutehand.database import Database
 from minutehand.enqueue import enqueue
+from minutehand.local.arrivals import Arrivals
+from minutehand.local.functions import serve_functions
 from minutehand.local.home import receive, serve_database
 from minutehand.local.lambda_endpoint import LambdaEndpoint, Pools
 from minutehand.local.plan import Plan, check, check_modules, find_app_port, find_functions
@@ -22,19 +21,16 @@ from minutehand.local.receiver import Receiver
 from minutehand.local.reload import Application, Reload, serve
 from minutehand.local.seed import has_seed, seed_jobs
 from minutehand.local.show import Show
+from minutehand.local.stopping import LocalStop
 from minutehand.local.stored import StoredJobs
 from minutehand.local.variables import variables
 from minutehand.local.watch import Watch
 from minutehand.model.encoding import to_base64
-from minutehand.model.row import FINISHED, STATES
 from minutehand.project.configuration import read_configuration
-from minutehand.queries.jobs import list_jobs
 from minutehand.schema.migrate import migrate
 from minutehand.settings.table import HTTP_SECRETS, MODE
 
 WATCH_SECONDS = 0.3
-UNFINISHED = [state for state in STATES if state not in FINISHED]
-DISPATCHER_SECONDS, WORKER_SECONDS = {"minute": 30.0, "prompt": 90.0}, 60.0
 
 
 @click.command()
@@ -84,12 +80,13 @@ def dev(
     seed: bool,
     until_idle: bool,
     modules: tuple[str, ...],
-) -> None:
+) -> int:
     """Run everything on this machine and print its events.
 
     Postgres comes from a wheel and stores its data in .minutehand; set DATABASE_URL to use another server. The
     functions run in separate processes, as on Lambda. After a change of your code, the next job runs the new code.
-    Press Ctrl-C to stop.
+    Press Ctrl-C to stop. Running jobs then have ten seconds to end. A job that has not ended by then, or when you press
+    Ctrl-C again, is interrupted and released, and the exit code is 130.
 
     Run it in the folder of a project, or name your modules with --handlers in any folder that can import them.
 
@@ -110,14 +107,13 @@ def dev(
         until_idle=until_idle,
     )
     check(plan)
-    stop = Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    run(plan, Console(), stop)
+    stop = LocalStop()
+    stop.listen()
+    return run(plan, Console(), stop)
 
 
-def run(plan: Plan, console: Console, stop: Event) -> None:
-    """Start everything, print events until `stop` is set, and stop everything in reverse order."""
+def run(plan: Plan, console: Console, stop: LocalStop) -> int:
+    """Start everything, print events until `stop` is set, stop everything in reverse order; return the exit code."""
     with ExitStack() as stack:
         # Before any code is loaded, so that each later change is noticed.
         watch = Watch(plan.root)
@@ -129,26 +125,30 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         receiver = stack.enter_context(receive(signing.split(",")[0].strip()))
         environment = variables(plan, url, receiver.url, signing)
         check_modules(plan, environment)
-        functions: dict[str, Pool] = {}
-        endpoint = stack.enter_context(LambdaEndpoint(Pools(functions)))
+        pools: dict[str, Pool] = {}
+        endpoint = stack.enter_context(LambdaEndpoint(Pools(pools)))
         environment["AWS_ENDPOINT_URL_LAMBDA"] = endpoint.url
-        functions |= stack.enter_context(_functions(plan, show, environment, stop))
-        # Before requests are accepted, so that the first job is printed too.
-        newest = _newest(database := Database(url))
-        api = stack.enter_context(serve(plan.functions / "api", "app:app", plan.port, environment))
-        application = stack.enter_context(_application(plan, environment))
+        # Before the first tick and requests, so that their jobs are printed too.
+        arrivals = Arrivals(database := Database(url), show)
+        # After the functions, which enqueue until they end, and before Postgres.
+        stack.callback(arrivals.count)
+        functions = stack.enter_context(serve_functions(plan, show.log, environment, stop))
+        pools |= functions.by_name
+        api = stack.enter_context(_serve(plan.functions / "api", "app:app", plan.port, environment, stop))
+        application = stack.enter_context(_application(plan, environment, stop))
         # The API checks the kinds and payloads that it enqueues.
         applications = [api, application] if application else [api]
         _announce(plan, console, api, application, stop)
         _seed(plan, database, receiver)
-        _watch(
-            plan, show, database, newest, Reload(watch, list(functions.values()), applications, show), stop
-        )
+        _watch(plan, show, arrivals, Reload(watch, list(pools.values()), applications, show), stop)
+        functions.worker.stop()
+        show.stopping(functions.worker.running)
     console.print(f"\nstopped: {show.summary()}")
+    return INTERRUPTED if functions.interrupted else OK
 
 
 def _announce(
-    plan: Plan, console: Console, api: Application, application: Application | None, stop: Event
+    plan: Plan, console: Console, api: Application, application: Application | None, stop: LocalStop
 ) -> None:
     """Print the addresses when they accept connections, unless `stop` is set before."""
     started = application is None or application.accepts(stop)
@@ -166,42 +166,20 @@ def _announce(
     console.print(f"ticks       every {plan.every:g} s; on AWS every minute\n")
 
 
-@contextmanager
-def _functions(plan: Plan, show: Show, environment: dict[str, str], stop: Event) -> Iterator[dict[str, Pool]]:
-    def pool(name: str, size: int, seconds: float) -> Pool:
-        return Pool(name, plan.functions / name, size, show.log, environment, seconds)
-
-    worker = pool("worker", plan.workers, WORKER_SECONDS)
-    # One waits while the next tick starts, and another one while a process that enqueues invokes it.
-    dispatcher = pool(
-        "dispatcher", 3 if MODE.read() == "prompt" else 1, DISPATCHER_SECONDS.get(MODE.read(), 30.0)
-    )
-    ticking = Thread(target=_tick, args=(dispatcher, plan.every, stop))
-    for each in (worker, dispatcher):
-        each.start()
-    ticking.start()
-    try:
-        yield {"worker": worker, "dispatcher": dispatcher}
-    finally:
-        stop.set()
-        ticking.join()
-        dispatcher.close()
-        worker.close()
-
-
-def _tick(dispatcher: Pool, every: float, stop: Event) -> None:
-    dispatcher.invoke({"scheduled": datetime.now(UTC).isoformat()})
-    while not stop.wait(every):
-        dispatcher.invoke({"scheduled": datetime.now(UTC).isoformat()})
+def _serve(
+    directory: Path, target: str, port: int, environment: dict[str, str], stop: LocalStop
+) -> AbstractContextManager[Application]:
+    return serve(directory, target, port, environment, urgent=stop.is_urgent)
 
 
 @contextmanager
-def _application(plan: Plan, environment: dict[str, str]) -> Iterator[Application | None]:
+def _application(plan: Plan, environment: dict[str, str], stop: LocalStop) -> Iterator[Application | None]:
     """Serve the team's own application, if the project names one."""
     if not plan.configuration.app:
         yield None
         return
-    with serve(plan.root, plan.configuration.app, find_app_port(plan.port), environment) as application:
+    port = find_app_port(plan.port)
+    with _serve(plan.root, plan.configuration.app, port, environment, stop) as application:
         yield application
 
 
@@ -211,25 +189,15 @@ def _seed(plan: Plan, database: Database, receiver: Receiver) -> None:
         enqueue(**job, connection=database)
 
 
-def _watch(plan: Plan, show: Show, database: Database, last: UUID, reload: Reload, stop: Event) -> None:
-    """Print the jobs after `last`, and load changed code, until `stop` is set."""
-    hinted = False
-    while not stop.wait(WATCH_SECONDS):
+def _watch(plan: Plan, show: Show, arrivals: Arrivals, reload: Reload, stop: LocalStop) -> None:
+    """Print new jobs, and load changed code, until `stop` is set."""
+    hinted = more = False
+    while not stop.wait(0 if more else WATCH_SECONDS):
         reload.check(stop)
-        for record in database.run("list_enqueued", after=last, limit=200):
-            show.enqueued(record)
-            last = record["id"]
-        if _idle(database):
+        more = arrivals.print()
+        if not more and arrivals.are_finished():
             if plan.until_idle:
                 stop.set()
             elif not hinted:
                 show.hint(plan.port)
             hinted = True
-
-
-def _newest(database: Database) -> UUID:
-    return next((row.id for row in list_jobs(database, limit=1).rows), UUID(int=0))
-
-
-def _idle(database: Database) -> bool:
-    return not list_jobs(database, states=UNFINISHED, limit=1).rows

@@ -1,23 +1,23 @@
 """Pool: the local execution environments of a function; each process handles one event at a time."""
 
-import json
-import os
-import subprocess
-import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Condition, Thread, Timer
+from threading import Condition, Thread
 from time import monotonic
 from typing import Any
 
-from minutehand.local.environment import RESPONSE
+from minutehand.local.process import ENDED_BY_US, Process
+from minutehand.local.stopping import GRACE_SECONDS, never
 
 Listener = Callable[[str, dict[str, Any]], None]
 
 # The first environments start at once. An additional one starts if an event has waited this long: all others are busy.
 FIRST, PATIENCE_SECONDS = 2, 0.5
+# The time in which an interrupted function releases its jobs, and a killed process exits.
+RELEASE_SECONDS, EXIT_SECONDS = 3.0, 3.0
+POLL_SECONDS = 0.05
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Pool:
     timeout: float = 60.0
     _events: deque[tuple[float, dict[str, Any]]] = field(default_factory=deque)
     _changed: Condition = field(default_factory=Condition)
-    _processes: dict[int, subprocess.Popen[str]] = field(default_factory=dict)
+    _processes: dict[int, Process] = field(default_factory=dict)
     _threads: list[Thread] = field(default_factory=list)
     _outdated: set[int] = field(default_factory=set)
     _closing: bool = False
@@ -56,22 +56,54 @@ class Pool:
         """Start new processes for the next events, because the code has changed; current events are finished first."""
         self._outdated.update(list(self._processes))
 
-    def close(self) -> None:
-        """End the processes after their current events."""
+    @property
+    def running(self) -> int:
+        """The number of jobs that run now."""
+        return sum(process.running for process in self._all())
+
+    def stop(self) -> None:
+        """Start no further events, and no further jobs of current ones."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
-        for thread in self._threads:
-            thread.join(timeout=10)
-        for process in self._processes.values():
-            process.kill()
-            process.wait()
+        for process in self._all():
+            process.stop()
+
+    def close(self, urgent: Callable[[], bool] = never, grace: float = GRACE_SECONDS) -> bool:
+        """End the processes after their current events; return whether one was interrupted.
+
+        Events are interrupted after `grace` seconds, or once `urgent` returns true. Processes that go on are killed.
+        """
+        self.stop()
+        if self._ended(grace, urgent):
+            return False
+        for process in self._all():
+            process.interrupt()
+        if not self._ended(RELEASE_SECONDS):
+            for process in self._all():
+                process.kill()
+            self._ended(EXIT_SECONDS)
+        return True
+
+    def _ended(self, seconds: float, urgent: Callable[[], bool] = never) -> bool:
+        """Wait until all processes have ended, for so long or until it is urgent; return whether they have."""
+        deadline = monotonic() + seconds
+        while running := next((thread for thread in self._threads if thread.is_alive()), None):
+            if urgent() or monotonic() >= deadline:
+                return False
+            running.join(POLL_SECONDS)
+        return True
+
+    def _all(self) -> list[Process]:
+        # A copy made in one step, because the threads add and remove processes meanwhile.
+        return list(self._processes.values())
 
     def _serve(self, slot: int) -> None:
         while (event := self._next(slot)) is not None:
             self._run(slot, event)
-        if (process := self._processes.pop(slot, None)) is not None:
-            _end(process)
+        if (process := self._processes.get(slot)) is not None:
+            process.end()
+            del self._processes[slot]
 
     def _next(self, slot: int) -> dict[str, Any] | None:
         """Return the next event for an environment, or None at the end."""
@@ -94,86 +126,28 @@ class Pool:
     def _run(self, slot: int, event: dict[str, Any]) -> None:
         self._end_outdated(slot)
         process = self._processes.get(slot) or self._spawn(slot)
-        kill = Timer(self.timeout, process.kill)
-        kill.start()
-        try:
-            _input(process).write(json.dumps(event) + "\n")
-            _input(process).flush()
-            answered = self._relay(process)
-        except BrokenPipeError:
-            answered = False
-        finally:
-            kill.cancel()
-        if not answered:
-            self._processes.pop(slot)
-            self.listen(self.name, {"message": "crashed", "exit": process.wait()})
+        if not process.handle(event):
+            code = process.wait()
+            del self._processes[slot]
+            if not (self._closing and code in ENDED_BY_US):
+                self.listen(self.name, {"message": "crashed", "exit": code})
 
     def _end_outdated(self, slot: int) -> None:
         if slot in self._outdated:
             self._outdated.discard(slot)
             if (process := self._processes.pop(slot, None)) is not None:
-                _end(process)
+                process.end()
 
-    def _relay(self, process: subprocess.Popen[str]) -> bool:
-        """Forward the function's log until it answers; return False if it exited instead."""
-        for line in process.stdout or ():
-            if line.startswith(RESPONSE):
-                response = json.loads(line[1:])
-                if "error" in response:
-                    self.listen(self.name, {"message": "failed", "error": response["error"]})
-                return True
-            if line.strip():
-                self._tell(line)
-        return False
-
-    def _tell(self, line: str) -> None:
-        try:
-            self.listen(self.name, parsed(line))
-        # A handler may print a line that looks like one of ours.
-        except (KeyError, TypeError, ValueError, AttributeError):
-            self.listen(self.name, {"message": "printed", "text": line.rstrip()})
-
-    def _spawn(self, slot: int) -> subprocess.Popen[str]:
-        command = [
-            sys.executable,
-            "-m",
-            "minutehand.local.environment",
-            str(self.directory),
+    def _spawn(self, slot: int) -> Process:
+        process = Process(
             self.name,
-            str(self.timeout),
-        ]
-        # In a new session, so that Ctrl-C in the terminal reaches only the parent.
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-            env={**os.environ, **self.environment},
+            self.directory,
+            self.timeout,
+            self.environment,
+            lambda line: self.listen(self.name, line),
         )
         self._processes[slot] = process
+        if self._closing:
+            # The pool was stopped before it knew this process.
+            process.stop()
         return process
-
-
-def _input(process: subprocess.Popen[str]) -> Any:
-    return process.stdin
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    # Closes the pipes, and waits.
-    with process:
-        _input(process).close()
-        try:
-            process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-
-
-def parsed(line: str) -> dict[str, Any]:
-    """Parse a logged line: return its JSON object, or its text."""
-    try:
-        parsed = json.loads(line)
-    except ValueError:
-        parsed = None
-    return parsed if isinstance(parsed, dict) else {"message": "printed", "text": line.rstrip()}

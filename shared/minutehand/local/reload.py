@@ -3,8 +3,8 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -14,6 +14,7 @@ from time import monotonic
 
 from minutehand.local.pool import Pool
 from minutehand.local.show import Show
+from minutehand.local.stopping import never
 from minutehand.local.watch import Watch
 
 START_SECONDS, POLL_SECONDS = 120.0, 0.05
@@ -32,6 +33,8 @@ class Application:
     log: int = subprocess.DEVNULL
     # A socket that listens on the port, for one start. The process inherits it, so that nothing else takes the port.
     listening: socket | None = None
+    # Whether current requests must end now when it stops.
+    urgent: Callable[[], bool] = never
     _process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -79,11 +82,15 @@ class Application:
         """End the process after its current requests, or after ten seconds: a request may wait for a locked table."""
         if self._process is None:
             return
-        try:
-            self._process.communicate(timeout=STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        # Closes the pipe, which requests the end, and waits.
+        with self._process as process:
+            if process.stdin:
+                process.stdin.close()
+            deadline = monotonic() + STOP_SECONDS
+            while not self.ended and monotonic() < deadline and not self.urgent():
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(POLL_SECONDS)
+            process.kill()
 
 
 @contextmanager
@@ -94,9 +101,10 @@ def serve(
     environment: dict[str, str],
     log: int = subprocess.DEVNULL,
     listening: socket | None = None,
+    urgent: Callable[[], bool] = never,
 ) -> Iterator[Application]:
     """Serve an application such as `app:app` in a directory, on a port or on a socket that listens on it."""
-    application = Application(directory, target, port, environment, log, listening)
+    application = Application(directory, target, port, environment, log, listening, urgent)
     application.start()
     try:
         yield application

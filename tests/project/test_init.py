@@ -1,5 +1,7 @@
 """`minutehand init` creates a project, or says why it cannot."""
 
+import re
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -8,10 +10,14 @@ import yaml
 from minutehand.project.configuration import read_configuration
 from minutehand.project.create import new_files, write_files
 from minutehand.project.errors import ProjectError
+from minutehand.project.names import TAKEN
 from minutehand.project.template_json import template_json
 from minutehand.stack import folder
 from tests.project.conftest import Run
 
+ROOT = Path(__file__).parents[2]
+# Modules that build the wheel. Nothing that runs imports them.
+BUILDING = {"hatchling", "pathspec", "tomlkit", "trove_classifiers"}
 FILES = {
     ".github/workflows/ci.yml",
     ".gitignore",
@@ -98,13 +104,34 @@ def test_dry_run_writes_nothing(run: Run, here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Shop", "1shop", "a--b", "../shop", "a_b", "x" * 34, "import", "json", "tests"]
+    "name",
+    ["Shop", "1shop", "a--b", "../shop", "a_b", "x" * 34, "import", "json", "tests", "handlers", "boto3"],
 )
 def test_init_rejects_a_name_that_is_not_usable(run: Run, here: Path, name: str) -> None:
     result = run("init", name)
 
     assert (result.exit_code, "the name must " in result.stderr) == (2, True)
     assert [*here.iterdir()] == []
+
+
+def test_init_rejects_the_name_of_an_installed_package(run: Run, here: Path) -> None:
+    message = "the name must not be hypothesis, because an installed package has it; choose another"
+
+    assert message in run("init", "hypothesis").stderr
+    assert [*here.iterdir()] == []
+
+
+def test_names_of_the_packages_of_the_layers_and_extras_are_taken() -> None:
+    locked = [*(ROOT / "layers").glob("*/requirements.txt"), ROOT / "requirements-run.lock"]
+    pinned = {name for path in locked for name in re.findall(r"^([\w.-]+)==", path.read_text("utf-8"), re.M)}
+    modules = {
+        module
+        for module, distributions in packages_distributions().items()
+        if any(re.sub(r"[-_.]+", "-", each).lower() in pinned for each in distributions)
+    }
+
+    assert {"psycopg", "starlette", "uvicorn"} <= modules
+    assert {module for module in modules - BUILDING if re.fullmatch("[a-z][a-z0-9_]*", module)} <= TAKEN
 
 
 def test_init_rejects_a_folder_that_is_not_empty(run: Run, here: Path) -> None:

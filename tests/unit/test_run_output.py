@@ -61,6 +61,12 @@ def test_failures_name_the_key_the_cause_and_the_next_attempt():
     assert found[1].endswith("after 1 min 1 s: TimeoutError: no answer.")
 
 
+def test_released_job_has_its_next_attempt_and_no_time():
+    released = {"message": "released", "visible": datetime.now(UTC).isoformat(), "ran_ms": 0, "job": JOB}
+
+    assert printed(released | {"kind": "invoice.send"})[1].split("  ")[-1] == "next attempt now"
+
+
 def test_columns_are_aligned():
     lapsed = {"message": "offers lapsed", "queue": "mail", "budget": 6, "lapsed": 4}
 

@@ -122,12 +122,15 @@ class Show:
         if name == "claimed":
             late = timedelta(milliseconds=line.get("lateness_ms", 0))
             return f"attempt {line['attempt']}" + (f", due {_ago(late)}" if line["attempt"] == 1 else "")
-        ran = f"after {took(timedelta(milliseconds=line['ran_ms']))}" if "ran_ms" in line else ""
+        # The time of an attempt that does not count is not measured.
+        timed = "ran_ms" in line and name != "released"
+        ran = f"after {took(timedelta(milliseconds=line['ran_ms']))}" if timed else ""
         cause = self._cause(line) if "error_type" in line else ""
-        if again := _next_attempt(line):
+        again = _next_attempt(line)
+        if again:
             # The sentence goes on.
             cause = cause.rstrip(".")
-        return ": ".join(filter(None, [ran, cause])) + again
+        return "; ".join(filter(None, [": ".join(filter(None, [ran, cause])), again]))
 
     def _cause(self, line: dict[str, Any]) -> str:
         row = self._find(line["job"])
@@ -224,4 +227,4 @@ def _next_attempt(line: dict[str, Any]) -> str:
         return ""
     visible = datetime.fromisoformat(line["visible"])
     wait = visible - datetime.now(visible.tzinfo)
-    return "; next attempt now" if wait < timedelta(seconds=0.5) else f"; next attempt in {span(wait)}"
+    return "next attempt now" if wait < timedelta(seconds=0.5) else f"next attempt in {span(wait)}"

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from fnmatch import fnmatch
 
-LIBRARY = "shared/minutehand/"
+LIBRARY, COMMAND = "shared/minutehand/", "shared/minutehand_command.py"
 SQL = [f"{LIBRARY}{folder}/*" for folder in ("sql", "schema")]
 # Modules of the library that do not depend on the server.
 OUTER = [
@@ -76,6 +76,7 @@ SUITES = {
     ],
     "programs": [
         f"{LIBRARY}*",
+        COMMAND,
         "functions/*",
         "layers/*",
         "events/*",
@@ -112,6 +113,7 @@ SUITES = {
         "pipeline/pyproject.toml",
         "requirements-run.lock",
         "hatch_build.py",
+        COMMAND,
         f"{LIBRARY}stack/*",
         f"{LIBRARY}local/*",
         f"{LIBRARY}cli/app.py",

@@ -44,6 +44,7 @@ def ci() -> ModuleType:
         ("shared/minutehand/claim.py", {"thorough", "programs", "servers", "pipeline", "kill"}),
         ("shared/minutehand/operations/jobs.py", {"programs", "console", "servers", "pipeline"}),
         ("shared/minutehand/cli/verbs.py", {"programs", "pipeline"}),
+        ("shared/minutehand_command.py", {"programs", "install"}),
         ("docs/events.md", {"docs", "programs", "install"}),
         ("docs/pipeline/lake.md", {"docs", "programs", "install", "pipeline"}),
         ("README.md", {"install"}),

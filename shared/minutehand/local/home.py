@@ -22,7 +22,9 @@ HOME = Path(".minutehand")
 def serve_database(console: Console) -> Iterator[str]:
     """Start the Postgres of this directory, or use DATABASE_URL if it is that of another one; yield the URL."""
     if (given := DATABASE_URL.read()) and not is_own(given, HOME):
-        console.print("Postgres    from DATABASE_URL")
+        console.print(
+            "Postgres    from DATABASE_URL; due jobs of other programs in this database run here, too"
+        )
         yield given
         return
     with lock_home(HOME):

@@ -1,6 +1,7 @@
 """A job that no handler could run is rejected where the handlers are known, and logged elsewhere."""
 
 import logging
+from typing import Any
 
 import pytest
 
@@ -72,9 +73,12 @@ def test_unknown_kind_is_rejected_with_the_closest_one(kind: str, closest: str |
 
 
 @pytest.mark.usefixtures("shop")
-def test_kind_that_is_no_name_is_refused_by_its_own_rule() -> None:
-    with pytest.raises(InvalidJobError, match=r"kind must be 1 to 100 letters, .*, got 'a b'"):
-        checks.check(NewJob("a b"))
+@pytest.mark.parametrize(
+    ("kind", "shown"), [("a b", "'a b'"), ("ech\udcff", r"'ech\\udcff'"), (5, "int"), (["a"], "list")]
+)
+def test_kind_that_is_no_name_is_refused_by_its_own_rule(kind: Any, shown: str) -> None:
+    with pytest.raises(InvalidJobError, match=rf"kind must be 1 to 100 letters, .*, got {shown}$"):
+        checks.check(NewJob("echo", on_dead=NewJob(kind)))
 
 
 @pytest.mark.usefixtures("shop")

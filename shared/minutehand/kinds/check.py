@@ -41,13 +41,14 @@ def check(job: NewJob, on_conflict: OnConflict | None = None, modules: tuple[str
 
 
 def _check(job: NewJob, modules: tuple[str, ...], *, is_part: bool = False) -> None:
+    # An invalid one may not even be Unicode, which the search in the texts of the modules requires.
+    check_kind(job.kind)
     declaration = registry.find(job.kind) or (_import(job.kind, modules) if modules else None)
     if declaration is not None:
         if not is_part:
             declaration.arguments.check(job.payload)
     elif not _is_known(job, modules):
         if modules:
-            check_kind(job.kind)
             raise UndeclaredKindError(job.kind, closest(job.kind, _known(modules)), modules)
         _warn(job.kind)
 

@@ -103,8 +103,10 @@ class Declaration:
             )
 
 
-def check_kind(kind: str) -> None:
-    """Raise InvalidJobError if a text is not the name of a kind."""
+def check_kind(kind: Any) -> None:
+    """Raise InvalidJobError if a value is not the name of a kind."""
+    if not isinstance(kind, str):
+        raise InvalidJobError("kind_is_a_name", f"{sentence('kind_is_a_name')}, got {type(kind).__name__}")
     if len(kind) > 100 or not KIND.fullmatch(kind):
         raise InvalidJobError("kind_is_a_name", f"{sentence('kind_is_a_name')}, got {_shown(kind)}")
 

@@ -117,13 +117,28 @@ def test_command_refreshes_an_outdated_link(shop: Path, stack: Path, run: Run, c
     assert (shop / ".minutehand" / "stack").resolve() == folder()
 
 
-def test_link_outside_a_project_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize(
+    ("command", "lacking"), [("link", "minutehand.lock)"), ("upgrade", "minutehand.lock, template.yaml,")]
+)
+def test_command_outside_a_project_is_refused(here: Path, run: Run, command: str, lacking: str) -> None:
+    refused = run(command)
 
-    refused = run("link")
+    assert (refused.exit_code, [*here.iterdir()]) == (2, [])
+    assert f"{here} is not a project (it has no {lacking}" in refused.output
 
-    assert (refused.exit_code, (tmp_path / ".minutehand").exists()) == (2, False)
-    assert f"{tmp_path} is not a project (it has no minutehand.lock)" in refused.output
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("template.yml", "Resources: {}"),
+        ("cdk.json", "{}"),
+        ("pyproject.toml", '[tool.minutehand]\nhandlers = ["shop.jobs"]'),
+    ],
+)
+def test_upgrade_accepts_any_file_of_a_project(here: Path, run: Run, name: str, text: str) -> None:
+    (here / name).write_text(text)
+
+    assert run("upgrade").exit_code == 0
 
 
 def test_stack_is_copied_where_links_do_not_work(

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import minutehand
+from minutehand.project.configuration import Configuration, read_configuration
 from minutehand.project.errors import ProjectError
 from minutehand.project.parameters import read_parameters
 from minutehand.schema.steps import steps
@@ -13,6 +14,8 @@ from minutehand.settings.table import SETTINGS
 from minutehand.stack import folder
 
 NAME = "minutehand.lock"
+# Files of which a project has at least one, unless its pyproject.toml has a table for minutehand.
+MARKS = (NAME, "template.yaml", "template.yml", "cdk.json")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +42,15 @@ def installed() -> Lock:
     )
 
 
+def check_is_project(root: Path) -> None:
+    """Raise ProjectError unless a folder contains a project, with or without a lock."""
+    if not any((root / name).is_file() for name in MARKS) and read_configuration(root) == Configuration():
+        raise ProjectError(
+            f"{root.resolve()} is not a project (it has no {', '.join(MARKS[:-1])} or {MARKS[-1]}, and no "
+            "[tool.minutehand] in pyproject.toml); run this in the folder of a project"
+        )
+
+
 def read_lock(root: Path) -> Lock:
     """Return the lock of a project; raise ProjectError if there is none, or if it cannot be read."""
     path = root / NAME
@@ -46,7 +58,8 @@ def read_lock(root: Path) -> Lock:
         return Lock(**json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise ProjectError(
-            f"{root} does not contain {NAME}; run `minutehand upgrade` to create it, in the folder of a project"
+            f"{root.resolve()} does not contain {NAME}; "
+            "run `minutehand upgrade` to create it, in the folder of a project"
         ) from None
     except (OSError, TypeError, ValueError) as error:
         raise ProjectError(

@@ -9,7 +9,7 @@ from minutehand.cli.options import output_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.project.changes import Change, changes
 from minutehand.project.link import link_stack
-from minutehand.project.lock import NAME, Lock, installed, read_lock, write_lock
+from minutehand.project.lock import NAME, Lock, check_is_project, installed, read_lock, write_lock
 
 
 @click.command()
@@ -26,7 +26,9 @@ def upgrade(check: bool, form: str) -> int:
       pip install -U minutehand && minutehand upgrade --check
       minutehand upgrade && sam build && sam deploy
     """
-    root, now = Path(), installed()
+    root = Path()
+    check_is_project(root)
+    now = installed()
     is_new = not (root / NAME).exists()
     found = _compare(root, now, check)
     link_stack(root)

@@ -126,15 +126,20 @@ def test_private_data_is_masked_by_default(invoke, lines):
     assert "4111-secret" in invoke("show", job, "--payload").stdout
 
 
-def test_dead_job_is_shown_with_its_traceback(invoke, work):
+def test_trace_of_a_dead_job_is_shown_on_request(invoke, work):
     invoke("enqueue", "echo", '{"fail": "no luck"}', "--max-attempts", "1")
     work()
-    shown = invoke("show", invoke("ls", "-o", "ids").stdout.strip()).stdout
+    job, quoted = invoke("ls", "-o", "ids").stdout.strip(), "raise RuntimeError(message)"
+    masked = [
+        invoke(*verb).stdout for verb in (["show", job], ["show", job, "-o", "json"], ["ls", "-o", "json"])
+    ]
+    shown = invoke("show", job, "--payload").stdout
 
-    assert "RuntimeError: no luck" in shown
-    assert "raise RuntimeError(message)" in shown
-    for moment in ("enqueued:", "claimed:", "finished:", "1 of 1"):
-        assert moment in shown
+    assert all("RuntimeError" in output and quoted not in output for output in masked)
+    assert "bytes (use --payload)" in next(line for line in masked[0].splitlines() if "trace:" in line)
+    assert invoke("show", job, "--payload", "-o", "json").stdout.count(quoted) == 2
+    for part in ("RuntimeError: no luck", quoted, "enqueued:", "claimed:", "finished:", "1 of 1"):
+        assert part in shown
 
 
 def test_stats_has_a_line_for_each_queue(invoke, lines):

@@ -160,7 +160,7 @@ def test_marks_of_a_long_source_line_are_shown(url, invoke, tmp_path):
             [json.dumps({"type": "KeyError", "message": "'sum'", "trace": trace})],
         )
 
-    lines = printed("show", "--key", "invoice/0", "--queue", "accounting", url=url)
+    lines = printed("show", "--key", "invoice/0", "--queue", "accounting", "--payload", url=url)
 
     assert all(len(line) <= 80 for line in lines)
     assert any(line.strip() == "^" * len("lines['sum']") or "~^" in line for line in lines)

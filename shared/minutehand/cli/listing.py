@@ -8,7 +8,7 @@ from minutehand.cli import text
 from minutehand.cli.output import is_terminal, json_line, table_lines
 from minutehand.cli.tables import Column
 from minutehand.database import Database
-from minutehand.model.row import LISTED, Page, Row
+from minutehand.model.row import LISTED, Page, Row, without_trace
 from minutehand.queries.ids import short_ids
 from minutehand.queries.jobs import MAX_PAGE, clock, list_jobs
 
@@ -60,7 +60,8 @@ def lines_of(database: Database, rows: tuple[Row, ...], form: str, *, headed: bo
         if form == "ids":
             yield str(row.id)
         elif form == "json":
-            yield json_line({name: getattr(row, name) for name in LISTED})
+            fields = {name: getattr(row, name) for name in LISTED}
+            yield json_line(fields | {"error": without_trace(row.error)})
 
 
 def _ids(database: Database, rows: tuple[Row, ...]) -> dict[UUID, str]:

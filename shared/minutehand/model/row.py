@@ -104,6 +104,11 @@ class Row:
         return cls(**values | {"error": error_of(record.get("error"))})
 
 
+def without_trace(error: dict[str, str] | None) -> dict[str, str] | None:
+    """Return an error without its trace, which may quote the payload."""
+    return error and {name: text for name, text in error.items() if name != "trace"}
+
+
 # The fields of jobs in listings: `ls -o json` and the pages of the REST API. A test compares their statements with it.
 LISTED = tuple(each.name for each in fields(Row) if each.name not in UNLISTED)
 

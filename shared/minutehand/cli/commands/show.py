@@ -19,7 +19,7 @@ from minutehand.cli.values import job_id
 from minutehand.database import Database
 from minutehand.errors import ForbiddenError
 from minutehand.model.retry import Retry
-from minutehand.model.row import FINISHED, Attempt, Row
+from minutehand.model.row import FINISHED, Attempt, Row, without_trace
 from minutehand.model.stored import dump
 from minutehand.operations.controls import list_controls
 from minutehand.queries.jobs import clock, get, get_by_key, list_attempts
@@ -35,14 +35,14 @@ MASKED = ("payload", "headers", "result", "on_dead")
     "--key", help="Show the job with this key: the upcoming one, else the running one, else the last."
 )
 @filter_option("--queue", default="default", show_default=True, help="The queue of the key.")
-@click.option("--payload", "unmasked", is_flag=True, help="Show payload, headers and result.")
+@click.option("--payload", "unmasked", is_flag=True, help="Show payload, headers, result and trace.")
 @output_option("table", "json")
 @tenant_option
 @connection_options
 def show(id: GivenId | None, key: str | None, queue: str, unmasked: bool, form: str) -> None:
     """Show a job, its attempts, and its offers that no worker claimed.
 
-    Payload, headers and result may be private, and are masked without --payload.
+    Payload, headers, result and trace may be private, and are masked without --payload.
 
     \b
     Examples:
@@ -57,8 +57,8 @@ def show(id: GivenId | None, key: str | None, queue: str, unmasked: bool, form: 
     if form == "json":
         _put_json(row, attempts, unclaimed, unmasked)
         return
-    lines = [*_head(row, now), *pauses, *_timeline(row, now), *_facts(row, unmasked), *_error(row)]
-    lines += [*_unclaimed(unclaimed), *_attempts(attempts)]
+    lines = [*_head(row, now), *pauses, *_timeline(row, now), *_facts(row, unmasked)]
+    lines += [*_error(row, unmasked), *_unclaimed(unclaimed), *_attempts(attempts)]
     put_lines(part for line in lines for part in _fitted(text.safe(line)))
 
 
@@ -77,8 +77,13 @@ def _find(database: Database, given: GivenId | None, queue: str, key: str | None
 
 
 def _put_json(row: Row, attempts: list[Attempt], unclaimed: UnclaimedOffers, unmasked: bool) -> None:
-    fields = {name: value for name, value in vars(row).items() if unmasked or name not in MASKED}
-    history = [each if unmasked else dataclasses.replace(each, result=None) for each in attempts]
+    fields, history = dict(vars(row)), attempts
+    if not unmasked:
+        fields = {name: value for name, value in fields.items() if name not in MASKED}
+        fields["error"] = without_trace(row.error)
+        history = [
+            dataclasses.replace(each, result=None, error=without_trace(each.error)) for each in attempts
+        ]
     put_json(fields | {"history": history, "unclaimed": unclaimed})
 
 
@@ -158,12 +163,16 @@ def _facts(row: Row, unmasked: bool) -> Iterator[str]:
             yield _fact(name, shown)
 
 
-def _error(row: Row) -> Iterator[str]:
-    if row.error:
-        label = "last error" if row.state == "done" and not row.stage else "error"
-        yield _fact(label, f"{row.error.get('type', '')}: {row.error.get('message', '')}")
-        for line in row.error.get("trace", "").splitlines():
-            yield f"    {line}"
+def _error(row: Row, unmasked: bool) -> Iterator[str]:
+    if not row.error:
+        return
+    label = "last error" if row.state == "done" and not row.stage else "error"
+    yield _fact(label, f"{row.error.get('type', '')}: {row.error.get('message', '')}")
+    trace = row.error.get("trace", "")
+    if unmasked:
+        yield from (f"    {line}" for line in trace.splitlines())
+    elif trace:
+        yield _fact("trace", f"{_mask(trace)} (use --payload)")
 
 
 def _mask(value: Any) -> str:

@@ -95,9 +95,7 @@ class AuditPage(BaseModel):
 
 def attempt_fields(attempt: row.Attempt, *, unmasked: bool) -> dict[str, Any]:
     """Return an attempt; its trace and result only if unmasked."""
-    error = attempt.error and {
-        name: text for name, text in attempt.error.items() if unmasked or name != "trace"
-    }
+    error = attempt.error if unmasked else row.without_trace(attempt.error)
     return vars(attempt) | {"error": error, "result": attempt.result if unmasked else None}
 
 

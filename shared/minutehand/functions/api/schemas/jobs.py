@@ -11,7 +11,7 @@ from minutehand.functions.api.schemas.common import Duration, RetryOptions, Stri
 from minutehand.functions.api.schemas.job_filter import SearchFilter
 from minutehand.functions.api.schemas.on_dead import OnDead, converted
 from minutehand.model.after import AfterFailure
-from minutehand.model.row import LISTED, Row, State
+from minutehand.model.row import LISTED, Row, State, without_trace
 from minutehand.model.rules import sentence
 from minutehand.queries.jobs import MAX_PAGE
 
@@ -152,9 +152,8 @@ class JobPage(BaseModel):
 
 
 def listed_job(row: Row) -> dict[str, Any]:
-    """Return a job as in listings, without its trace, which may quote the payload."""
-    error = row.error and {name: text for name, text in row.error.items() if name != "trace"}
-    return {name: getattr(row, name) for name in LISTED} | {"error": error}
+    """Return a job as in listings."""
+    return {name: getattr(row, name) for name in LISTED} | {"error": without_trace(row.error)}
 
 
 def full_job(row: Row, *, unmasked: bool = False) -> dict[str, Any]:

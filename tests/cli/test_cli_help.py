@@ -145,14 +145,16 @@ def test_command_without_its_package_suggests_no_other_command(invoke, monkeypat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["welcom"], "kind 'welcom' has no handler"),
-        (["welcome", '{"email": 1}'], "Expected `str`, got `int` - at `$.email`"),
+        (["enqueue", "welcom"], "kind 'welcom' has no handler"),
+        (["enqueue", "welcome", '{"email": 1}'], "Expected `str`, got `int` - at `$.email`"),
+        (["schedules", "put", "daily", "@daily", "welcome"], "missing required field `email`"),
+        (["batches", "open", "--on-failure", "welcom"], "did you mean 'welcome'?"),
     ],
 )
 def test_job_that_the_project_cannot_run_is_rejected(run, direct_database, tmp_path, arguments, message):
     (tmp_path / "pyproject.toml").write_text('[tool.minutehand]\nhandlers = ["shop"]\n')
     (tmp_path / "shop.py").write_text("from minutehand import job\n@job\ndef welcome(email: str): ...\n")
 
-    ended = run("enqueue", *arguments, url=direct_database.url, cwd=tmp_path)
+    ended = run(*arguments, url=direct_database.url, cwd=tmp_path)
 
     assert (ended.returncode, message in ended.stderr.decode()) == (2, True)

@@ -117,6 +117,14 @@ def test_enqueue_and_bulk_check_their_jobs(direct_queue: Queue) -> None:
     assert merged.outcome == "created"
 
 
+@pytest.mark.usefixtures("shop")
+def test_callback_is_checked_without_its_payload() -> None:
+    # The end of the batch adds a field to it.
+    checks.check_callback(NewJob("welcome", {"team": 1}))
+    with pytest.raises(UndeclaredKindError):
+        checks.check_callback("welcom")
+
+
 def test_unknown_kind_is_logged_once_without_the_modules(caplog: pytest.LogCaptureFixture) -> None:
     checks.check(NewJob("welcom"))
 

@@ -4,6 +4,7 @@ from uuid import UUID
 
 from minutehand import waking
 from minutehand.database import Executor, sync_or_async
+from minutehand.kinds.check import check_callback
 from minutehand.model.new_job import OPTIONS, NewJob, callback_json
 from minutehand.settings import encrypts
 
@@ -47,6 +48,7 @@ def _callback(job: Callback | None, name: str) -> str | None:
     if job is None:
         return None
     text = callback_json(job, name)
+    check_callback(job)
     if encrypts():
         # Imported only when used, for the sake of cold starts.
         from minutehand.encryption.envelope import refuse_clear_on_dead

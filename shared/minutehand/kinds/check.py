@@ -40,6 +40,16 @@ def check(job: NewJob, on_conflict: OnConflict | None = None, modules: tuple[str
         )
 
 
+def check_callback(callback: NewJob | str) -> None:
+    """Raise UndeclaredKindError for a callback that no handler could run, as `check` does.
+
+    Its payload is not checked, because the end of the batch adds a field to it.
+    """
+    modules = handler_modules()
+    if modules or not registry.is_empty():
+        _check(NewJob(callback) if isinstance(callback, str) else callback, modules, is_part=True)
+
+
 def _check(job: NewJob, modules: tuple[str, ...], *, is_part: bool = False) -> None:
     # An invalid one may not even be Unicode, which the search in the texts of the modules requires.
     check_kind(job.kind)

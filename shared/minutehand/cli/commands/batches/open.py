@@ -5,6 +5,7 @@ import click
 from minutehand.batches import open_batch
 from minutehand.batches.lifecycle import Callback
 from minutehand.cli.ids import GivenId, full_batch_id
+from minutehand.cli.kinds import check_against_project
 from minutehand.cli.options import connection_options, open_database, tenant_option
 from minutehand.cli.values import batch_id, job_or_kind
 
@@ -24,6 +25,7 @@ def open_(
     on_complete: Callback | None, on_failure: Callback | None, name: str | None, parent: GivenId | None
 ) -> None:
     """Open a batch and print its id, for `enqueue --batch`. The batch can end only after `batches close`."""
+    check_against_project()
     with open_database() as database:
         parent = full_batch_id(database, parent) if parent else None
         opened = open_batch(

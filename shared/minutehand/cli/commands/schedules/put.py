@@ -9,6 +9,7 @@ import click
 from minutehand import schedules as library
 from minutehand.cli import text
 from minutehand.cli.actor import actor
+from minutehand.cli.kinds import check_against_project
 from minutehand.cli.options import connection_options, open_database, tenant_option, tz_option
 from minutehand.cli.output import print_message
 from minutehand.cli.retry_options import retry_of, retry_options
@@ -97,6 +98,7 @@ def put(
     """
     if tz is not None and not (starts or ends):
         raise click.UsageError("--tz is the zone of --starts and --ends; for the zone of EVERY, use --zone")
+    check_against_project()
     schedule = Schedule(
         name,
         every,

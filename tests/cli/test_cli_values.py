@@ -52,8 +52,22 @@ def test_time_requires_an_offset_or_a_zone():
     assert read_time("2026-03-01T08:00Z") == datetime(2026, 3, 1, 8, tzinfo=UTC)
     assert read_time("2026-03-01T08:00+01:00") == datetime(2026, 3, 1, 7, tzinfo=UTC)
     assert read_time("2026-03-01T08:00", BERLIN) == datetime(2026, 3, 1, 7, tzinfo=UTC)
-    with pytest.raises(ValueError, match="has no offset"):
-        read_time("2026-03-01T08:00")
+
+
+@pytest.mark.parametrize(
+    ("typed", "suggested"),
+    [
+        ("2026-03-01T08:00", "2026-03-01T08:00Z"),
+        ("2026-03-01 08", "2026-03-01 08Z"),
+        ("2026-03-01", "2026-03-01T00:00Z"),
+        ("20260301", "2026-03-01T00:00Z"),
+        ("2026-W09-7", "2026-03-01T00:00Z"),
+    ],
+)
+def test_time_without_an_offset_is_suggested_with_one(typed, suggested):
+    with pytest.raises(ValueError, match=f"has no offset; add one, such as {suggested}, or"):
+        read_time(typed)
+    assert read_time(suggested) == read_time(typed, ZoneInfo("UTC"))
 
 
 def test_time_skipped_or_repeated_by_dst_is_rejected():

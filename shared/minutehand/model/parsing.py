@@ -34,7 +34,8 @@ def read_time(text: str, zone: ZoneInfo | None = None) -> datetime:
         return read
     if zone is None:
         raise ValueError(
-            f"{text!r} has no offset; add one, such as {text.strip()}Z, or give its zone with --tz"
+            f"{text!r} has no offset; add one, such as {_with_offset(text.strip(), read)}, "
+            "or give its zone with --tz"
         )
     return _one_time(read.replace(tzinfo=zone), text)
 
@@ -54,6 +55,15 @@ def _one_time(read: datetime, text: str) -> datetime:
     exists = read.astimezone(ZoneInfo("UTC")).astimezone(read.tzinfo).replace(tzinfo=None) == wall
     fault = "is ambiguous" if exists else "does not exist"
     raise ValueError(f"{text!r} {fault} in {read.tzinfo} because of a clock change; write it with its offset")
+
+
+def _with_offset(text: str, read: datetime) -> str:
+    """Return a text with an offset; a date needs a time for that."""
+    try:
+        datetime.fromisoformat(f"{text}Z")
+    except ValueError:
+        return f"{read.isoformat(timespec='minutes')}Z"
+    return f"{text}Z"
 
 
 def _no_constant(name: str) -> NoReturn:

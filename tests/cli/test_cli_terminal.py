@@ -77,6 +77,23 @@ def test_list_in_a_pipe_has_full_ids(url, invoke):
     assert piped == invoke("ls", "-o", "ids").stdout.split()
 
 
+@pytest.mark.parametrize("arguments", ["ls", "show --key {key} --queue accounting"])
+def test_long_names_and_errors_are_whole_in_a_pipe(url, invoke, arguments):
+    key, message = "invoice/" + "0" * 60, "the provider does not accept connections: " * 6
+    with psycopg.connect(url) as connection:
+        connection.execute(
+            "update minutehand.jobs set key = %s, error = %s where key = 'invoice/0'",
+            [key, json.dumps({"type": "ConnectionRefusedError", "message": message})],
+        )
+    whole = f"dead 5 h ago: ConnectionRefusedError: {message.strip()}"
+    words = arguments.format(key=key).split()
+
+    output = invoke(*words).stdout
+    assert key in output
+    assert any(whole in line for line in output.splitlines())
+    assert whole not in " ".join(line.strip() for line in printed(*words, url=url))
+
+
 def test_long_list_goes_through_the_pager(direct_database):
     with closing(Database(direct_database.url)) as database:
         list(enqueue_many([NewJob("echo")] * 40, connection=database))

@@ -5,7 +5,8 @@ from typing import Any
 from uuid import UUID
 
 from minutehand.cli import text
-from minutehand.cli.output import is_terminal, json_line, table_lines
+from minutehand.cli.output import json_line, table_lines
+from minutehand.cli.streams import is_terminal
 from minutehand.cli.tables import Column
 from minutehand.database import Database
 from minutehand.model.row import LISTED, Page, Row, without_trace
@@ -74,5 +75,6 @@ def _ids(database: Database, rows: tuple[Row, ...]) -> dict[UUID, str]:
 
 
 def _short(name: str | None) -> str:
+    """Return a key or a group; on a terminal, its beginning, so that the state is visible."""
     name = name or ""
-    return name if len(name) <= KEY_CHARACTERS else f"{name[: KEY_CHARACTERS - 1]}…"
+    return name if len(name) <= KEY_CHARACTERS or not is_terminal() else f"{name[: KEY_CHARACTERS - 1]}…"

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import click
 
+from minutehand.cli.streams import is_terminal, leads_to_terminal
 from minutehand.cli.tables import Column, column, fit, terminal_lines
 from minutehand.cli.text import safe
 from minutehand.cli.wrapping import wrap, wrap_instructions
@@ -21,7 +22,7 @@ from minutehand.model.stored import dump, utc
 def print_message(message: str) -> None:
     """Print a message to stderr; on a terminal, in lines that fit it, and each command whole in a line."""
     text = safe(message)
-    for line in wrap_instructions(text, _columns_of(sys.stderr)) if _is_terminal(sys.stderr) else [text]:
+    for line in wrap_instructions(text, _columns_of(sys.stderr)) if leads_to_terminal(sys.stderr) else [text]:
         click.echo(line, err=True)
 
 
@@ -33,16 +34,6 @@ def put_json(value: Any) -> None:
 def json_line(value: Any) -> str:
     """Return one JSON object on a line, as `put_json` prints it."""
     return dump(value, _encode)
-
-
-def is_terminal() -> bool:
-    """Whether the output goes to a terminal."""
-    return _is_terminal(sys.stdout)
-
-
-def _is_terminal(stream: TextIO | None) -> bool:
-    """Whether a stream is a terminal; it is None if the caller has closed it."""
-    return stream is not None and stream.isatty()
 
 
 def put_table(
@@ -68,7 +59,7 @@ def table_lines(
 
 def put_lines(lines: Iterable[str], *, paged: bool = True) -> None:
     """Print lines. On a terminal that is not high enough for them, a pager shows them."""
-    if not paged or not is_terminal() or not _is_terminal(sys.stdin):
+    if not paged or not is_terminal() or not leads_to_terminal(sys.stdin):
         for line in lines:
             click.echo(line)
         return

@@ -1,8 +1,10 @@
 """Jobs in words: states, times and durations as people write them."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
-from minutehand.model.display import error_line as error_line
+from minutehand.cli.streams import is_terminal
+from minutehand.model import display
 from minutehand.model.display import safe as safe
 from minutehand.model.display import span as span
 from minutehand.model.display import took as took
@@ -53,6 +55,11 @@ def state(row: Row, now: datetime) -> str:
             return f"done {_since(row.deleted, now)} ago{problem}{_error(row) if problem else ''}"
         case "dead" | "expired" | "cancelled":
             return f"{row.state} {_since(row.deleted, now)} ago{_error(row)}"
+
+
+def error_line(error: Mapping[str, str]) -> str:
+    """Return an error's type and the first line of its message; on a terminal, at most 100 characters of them."""
+    return display.error_line(error, display.ERROR_CHARACTERS if is_terminal() else None)
 
 
 def jobs(count: int) -> str:

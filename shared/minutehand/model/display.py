@@ -20,12 +20,12 @@ def when(row: Row) -> datetime:
     return row.deleted or moments.get(row.state) or (row.run_at if row.waits else row.visible)
 
 
-def error_line(error: Mapping[str, str]) -> str:
-    """Return an error's type and the first line of its message."""
+def error_line(error: Mapping[str, str], longest: int | None = ERROR_CHARACTERS) -> str:
+    """Return an error's type and the first line of its message, shortened unless `longest` is None."""
     message = str(error.get("message", "")).strip().partition("\n")[0]
     kind = "" if error.get("type") in (None, "Cancelled", "Expired", "Superseded") else f"{error['type']}: "
     line = safe(f"{kind}{message}")
-    return line if len(line) <= ERROR_CHARACTERS else line[: ERROR_CHARACTERS - 1] + "…"
+    return line if longest is None or len(line) <= longest else line[: longest - 1] + "…"
 
 
 def took(duration: timedelta) -> str:

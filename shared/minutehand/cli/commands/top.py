@@ -7,7 +7,8 @@ import click
 
 from minutehand.cli.exits import INTERRUPTED, OK
 from minutehand.cli.options import connection_options, open_database, output_option
-from minutehand.cli.output import is_terminal, put_json, put_lines
+from minutehand.cli.output import put_json, put_lines
+from minutehand.cli.streams import is_terminal
 from minutehand.cli.top.lines import overview_lines
 from minutehand.database import Database
 from minutehand.queries.top import overview

@@ -15,7 +15,8 @@ from minutehand.cli.options import (
     output_option,
     tenant_option,
 )
-from minutehand.cli.output import is_terminal, print_message, put_json, put_table
+from minutehand.cli.output import print_message, put_json, put_table
+from minutehand.cli.streams import is_terminal
 from minutehand.cli.tables import Column
 from minutehand.queries.batches import BatchRow, list_batches
 from minutehand.queries.ids import short_batch_ids

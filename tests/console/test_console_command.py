@@ -81,6 +81,14 @@ def test_address_signs_the_operator_in(page: Page, direct_database: servers.Data
     expect(page.get_by_role("alert").first).to_contain_text("cannot be reached")
 
 
+def test_browser_without_the_session_is_sent_to_the_address(
+    page: Page, direct_database: servers.Database
+) -> None:
+    with console(direct_database.url) as address:
+        page.goto(address.partition("#")[0])
+        expect(page.get_by_role("dialog")).to_contain_text("open the address that this command printed")
+
+
 def test_read_only_console_offers_no_changes(
     page: Page, direct_database: servers.Database, db: Database
 ) -> None:

@@ -29,13 +29,25 @@ def test_first_job_is_enqueued_from_the_empty_page(page: Page, serve: Serve, db:
     page.get_by_role("button", name="Enqueue", exact=True).click()
     expect(page.get_by_role("alert")).not_to_have_text("The payload must be valid JSON.")
     page.get_by_label("Kind").fill("mail.send")
-    page.get_by_label("Delay").fill("PT1H")
+    page.get_by_label("Delay").fill("an hour")
+    page.get_by_role("button", name="Enqueue", exact=True).click()
+    expect(page.get_by_role("alert")).to_have_text(
+        '"an hour" is not a duration. Write 90s, 10m, 2h30m, 3d, or ISO 8601 such as PT10M.'
+    )
+    page.get_by_label("Delay").fill("1d 2h30m")
     page.get_by_role("button", name="Enqueue", exact=True).click()
 
     expect(page.locator(ROWS)).to_contain_text(["mail.send"])
     (row,) = list_jobs(db).rows
     assert get(db, row.id).payload == {"n": 12345678901234567890}
-    assert row.state == "scheduled"
+    assert row.visible - row.enqueued == timedelta(days=1, hours=2, minutes=30)
+
+
+def test_unknown_filter_value_is_described_for_people(page: Page, serve: Serve, db: Database) -> None:
+    enqueue("echo", connection=db)
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs?state=foo")
+
+    expect(page.get_by_role("alert")).to_have_text(re.compile("^state must be 'scheduled', 'due'"))
 
 
 def test_filters_and_states_are_in_the_address(page: Page, serve: Serve, db: Database) -> None:

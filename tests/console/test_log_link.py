@@ -55,3 +55,7 @@ def test_attempt_leads_to_the_log_lines_of_its_request(
     for name, moment in window.items():
         assert f"{name}~'{moment.strftime('%Y-%m-%dT%H:%M:%S')}.{moment.microsecond // 1000:03d}Z~" in found
     assert "~timeType~'ABSOLUTE~tz~'UTC~" in found
+    # As in a local run, whose log is on this machine.
+    page.evaluate(REGION.replace("eu-central-1", "local"))
+    page.keyboard.press("r")
+    expect(link).to_have_count(0)

@@ -16,6 +16,9 @@ let reached = true;
 let skew = 0;
 export const now = () => Date.now() + skew;
 
+// Whether this machine serves the page.
+export const onThisMachine = ["127.0.0.1", "localhost", "[::1]"].includes(location.hostname);
+
 export class Problem extends Error {
   constructor(message, status = 0, fields = {}) {
     super(message);
@@ -31,7 +34,7 @@ export function setToken(token) {
 // `minutehand console` prints an address with the secret of its session as the fragment, which no server receives.
 // It serves this machine only. Elsewhere, such an address could sign somebody in as its sender.
 const session = /^#session=([\w-]+)$/.exec(location.hash);
-if (session && ["127.0.0.1", "localhost", "[::1]"].includes(location.hostname)) {
+if (session && onThisMachine) {
   sessionStorage.setItem(TOKEN, session[1]);
   history.replaceState(null, "", location.pathname + location.search);
 }
@@ -50,7 +53,16 @@ export async function request(path, { method = "GET", body, signal, exact = fals
   }
   const content = parse(await response.text(), exact ? exactly : undefined);
   if (response.ok) return content;
-  throw new Problem(content.detail || content.title || `The API returned status ${response.status}.`, response.status, content);
+  throw new Problem(describe(content) || `The API returned status ${response.status}.`, response.status, content);
+}
+
+// The API names a value by its place in the request, such as #/delay or state/0, and says what it must be.
+function describe({ detail, title, errors }) {
+  if (!errors?.length) return detail || title;
+  const [{ pointer, parameter, detail: fault }] = errors;
+  const name = (pointer ?? parameter).split("/").filter((step) => !/^(#|\d*)$/.test(step)).join(" ");
+  const rule = fault.replace(/^Input should be /, "must be ");
+  return rule.startsWith("must ") ? `${name} ${rule}` : `${name}: ${rule}`;
 }
 
 export const post = (path, body = {}) => request(path, { method: "POST", body });

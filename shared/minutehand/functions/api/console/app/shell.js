@@ -1,6 +1,6 @@
 // The frame around every page: navigation, sign-in, theme, time zone, live updates and shortcuts.
 import { html, useEffect, useErrorBoundary, useState } from "./html.js";
-import { setToken, signIn } from "./api.js";
+import { onThisMachine, setToken, signIn } from "./api.js";
 import { Dialog, Dialogs } from "./dialog.js";
 import { showKeys, useKeys } from "./keys.js";
 import { live, reload } from "./live.js";
@@ -92,7 +92,8 @@ function SignIn() {
   };
   return html`<${Dialog} title="Sign in" onClose=${stay}>
     <form onSubmit=${submit}>
-      ${reason.rejected && html`<p class="problem" role="alert">The API rejected the token. If it is the session of minutehand console, start the command again.</p>`}
+      ${reason.rejected && html`<p class="problem" role="alert">The API rejected the token. If it is the session of minutehand console, open the address that this command printed last.</p>`}
+      ${!reason.rejected && onThisMachine && html`<p>If you use <code>minutehand console</code>, open the address that this command printed. It contains your session, and there is no API token.</p>`}
       <label>API token <input name="token" type="password" autocomplete="off" required autofocus /></label>
       <p class="hint">The token is kept until you close this tab.</p>
       <div class="actions"><button class="first">Sign in</button></div>

@@ -44,6 +44,18 @@ export function duration(seconds) {
   return `${Math.floor(seconds / size)} ${short(unit)}${rest ? ` ${rest} ${short(lower)}` : ""}`;
 }
 
+// A duration without years and months, which have no fixed length, as the API accepts it.
+const ISO = /^P(?=.)(\d+W|(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+([.]\d+)?S)?)?)$/;
+
+// Returns 90s, 10m, 2h30m, 3d or ISO 8601 as ISO 8601, as the command line reads durations.
+export function isoDuration(text) {
+  const typed = text.replace(/\s+/g, "").toUpperCase();
+  const [, days = "", time] = /^(.*D)?(.*)$/.exec(typed);
+  const iso = typed.startsWith("P") ? typed : `P${days}${time && `T${time}`}`;
+  if (!ISO.test(iso)) throw new Error(`"${text.trim()}" is not a duration. Write 90s, 10m, 2h30m, 3d, or ISO 8601 such as PT10M.`);
+  return iso;
+}
+
 const short = (unit) => ({ day: "d", hour: "h", minute: "min", second: "s" })[unit];
 export const between = (start, end) => duration((Date.parse(end) - Date.parse(start)) / 1000);
 

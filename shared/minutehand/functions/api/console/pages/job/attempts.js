@@ -36,12 +36,15 @@ function Attempt({ attempt: { attempt, outcome, started, ended, error, result, w
   </li>`;
 }
 
+// The region of a local run, whose log is not in CloudWatch.
+const LOCAL = "local";
+
 // CloudWatch writes * instead of %. Unescaped, the marks that encodeURIComponent leaves would end the text.
 const escape = (text) => encodeURIComponent(text).replace(/[!'()*~]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`).replaceAll("%", "*");
 
 export function logLink({ worker, request: id, started, ended }) {
   const { region } = caller.get();
-  if (!region || !worker || !id) return null;
+  if (!region || region === LOCAL || !worker || !id) return null;
   const query = `fields @timestamp, @message | filter @requestId = "${id}" or @message like "${id}" | sort @timestamp`;
   const moment = (at, minutes) => escape(new Date(Date.parse(at) + minutes * 60_000).toISOString());
   const detail = `~(end~'${moment(ended, 5)}~start~'${moment(started, -5)}~timeType~'ABSOLUTE~tz~'UTC~editorString~'${escape(query)}~source~(~'${escape(`/aws/lambda/${worker}`)}))`;

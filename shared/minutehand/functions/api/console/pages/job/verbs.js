@@ -1,11 +1,12 @@
 // The changes that an operator makes to jobs, the states that allow them, and their inputs.
 import { html } from "../../app/html.js";
+import { isoDuration } from "../../app/time.js";
 import { FINISHED, UPCOMING } from "../../app/ui.js";
 
 const reason = () => html`<label>Reason <input name="reason" maxlength="1000" placeholder="on request" /></label>`;
 const time = () => html`<div class="pair">
   <label>At <input name="run_at" type="datetime-local" step="1" /><span class="hint">in your time zone</span></label>
-  <label>or in <input name="delay" placeholder="PT10M" /><span class="hint">ISO 8601, such as PT1H30M or P3D</span></label>
+  <label>or in <input name="delay" placeholder="10m" /><span class="hint">such as 90s, 2h30m or 3d</span></label>
 </div>`;
 
 export const VERBS = [
@@ -22,7 +23,7 @@ export const VERBS = [
 
 function timeOf({ run_at: at, delay }) {
   if (at) return { run_at: new Date(at).toISOString() };
-  return { delay: delay.trim() || "PT0S" };
+  return { delay: delay.trim() ? isoDuration(delay) : "PT0S" };
 }
 
 // A change of all jobs that match leaves out running ones.

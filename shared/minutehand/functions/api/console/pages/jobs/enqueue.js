@@ -4,6 +4,7 @@ import { request } from "../../app/api.js";
 import { close, Dialog } from "../../app/dialog.js";
 import { reload } from "../../app/live.js";
 import { jobLink } from "../../app/router.js";
+import { isoDuration } from "../../app/time.js";
 import { toast } from "../../app/toasts.js";
 
 export function Enqueue() {
@@ -24,7 +25,7 @@ export function Enqueue() {
       <div class="pair">
         <label>Queue <input name="queue" placeholder="default" /></label>
         <label>Key <input name="key" /></label>
-        <label>Delay <input name="delay" placeholder="PT10M" /></label>
+        <label>Delay <input name="delay" placeholder="10m" /></label>
       </div>
       ${problem && html`<p class="problem" role="alert">${problem}</p>`}
       <div class="actions"><button type="button" onClick=${close}>Close</button><button class="first">Enqueue</button></div>
@@ -35,6 +36,7 @@ export function Enqueue() {
 // The payload is sent as it was typed, because JavaScript would round its numbers.
 function bodyOf(form) {
   const { payload = "", ...job } = Object.fromEntries([...form].filter(([, value]) => value.trim()));
+  if (job.delay) job.delay = isoDuration(job.delay);
   const rest = JSON.stringify(job);
   if (!payload) return rest;
   try { JSON.parse(payload); } catch { throw new Error("The payload must be valid JSON."); }

@@ -16,7 +16,9 @@ def test_commands_open_show_and_change_a_batch(invoke, lines):
     assert "May" in invoke("batches", "ls").stdout
     assert invoke("batches", "cancel", batch, "-o", "ids").stdout.split() == [job]
     assert "ended" in invoke("batches", "show", batch).stdout
+    assert "The batch has no unfinished job; nothing was" in invoke("batches", "cancel", batch).stderr
     assert invoke("batches", "retry", batch, "-o", "ids").stdout.split() == [job]
+    assert "The batch has no dead, expired or" in invoke("batches", "retry", batch).stderr
 
 
 def test_unknown_batch_is_reported(invoke):

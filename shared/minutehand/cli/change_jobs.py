@@ -34,6 +34,7 @@ class Action:
 
     `find` returns the jobs that filters select; `default` are the states without `--state`, if not all possible ones.
     `instead` says what to do with jobs in other states, and `check` raises an error if the change itself is invalid.
+    `nothing` is the message if no job was given.
     """
 
     done: str
@@ -43,6 +44,7 @@ class Action:
     default: tuple[str, ...] = ()
     instead: Mapping[str, str] = field(default_factory=dict)
     check: Callable[[Database], None] | None = None
+    nothing: str = ""
 
 
 class Report(Counter[str]):
@@ -84,7 +86,7 @@ class Report(Counter[str]):
         """Print the counts and return the exit code, which is 1 if any job was refused."""
         refused = self["refused"] + self["absent"]
         if not self.total():
-            print_message(f"No jobs were given; nothing was {self.action.done}.")
+            print_message(self.action.nothing or f"No jobs were given; nothing was {self.action.done}.")
         elif self.total() > 1:
             requested = f", {self['requested']} requested" if self["requested"] else ""
             print_message(f"{self['changed']} {self.action.done}{requested}, {refused} refused")
@@ -170,9 +172,9 @@ def _preview_one(action: Action, job_id: UUID, row: Row | None, now: datetime, r
         click.echo(f"{job_id} would be {action.done}: {row.kind}, {text.state(row, now)}")
 
 
-def report_changes(done: str, changes: Iterable[Change], form: str) -> int:
-    """Print the outcomes of changes that were selected in another way; return the exit code."""
-    report = Report(Action(done, (), lambda *_: []), form)
+def report_changes(done: str, changes: Iterable[Change], form: str, nothing: str) -> int:
+    """Print the outcomes of changes that were selected in another way, or `nothing`; return the exit code."""
+    report = Report(Action(done, (), lambda *_: [], nothing=nothing), form)
     for change in changes:
         report.put(change)
     return report.conclude()

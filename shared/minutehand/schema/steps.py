@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
+from itertools import takewhile
 from typing import LiteralString
 
 # Domains, column defaults and triggers use these functions, so they precede the migrations.
 FIRST = ("base", "triggers")
+SENTENCE_END = re.compile(r"(?<=[.]) ")
 DEFINITION = re.compile(r"^create or replace function minutehand\.(\w+)\(", re.MULTILINE)
 
 
@@ -33,8 +35,9 @@ class Step:
 
     @property
     def reason(self) -> str:
-        """The first line of the file."""
-        return self.text.splitlines()[0].removeprefix("-- ")
+        """The first sentence of the file, which may have several lines."""
+        lines = takewhile(lambda line: line.startswith("-- "), self.text.splitlines())
+        return SENTENCE_END.split(" ".join(line.removeprefix("-- ") for line in lines))[0]
 
     @property
     def checksum(self) -> str:

@@ -9,6 +9,8 @@ from minutehand.cli.options import connection_options, open_database, output_opt
 from minutehand.cli.values import batch_id
 from minutehand.operations import batches
 
+NOTHING = "The batch has no unfinished job; nothing was cancelled."
+
 
 @click.command()
 @click.argument("batch", type=batch_id)
@@ -22,4 +24,4 @@ def cancel(batch: GivenId, reason: str, running: bool, form: str) -> int:
     with open_database() as database:
         batch = full_batch_id(database, batch)
         changes = batches.cancel_batch(database, batch, reason=reason, running=running, actor=actor())
-        return report_changes("cancelled", changes, form)
+        return report_changes("cancelled", changes, form, nothing=NOTHING)

@@ -9,6 +9,8 @@ from minutehand.cli.options import connection_options, open_database, output_opt
 from minutehand.cli.values import batch_id
 from minutehand.operations import batches
 
+NOTHING = "The batch has no dead, expired or cancelled job; nothing was retried."
+
 
 @click.command(short_help="Retry the unsuccessful jobs of a batch and its nested ones.")
 @click.argument("batch", type=batch_id)
@@ -19,4 +21,5 @@ def retry(batch: GivenId, form: str) -> int:
     """Retry the dead, expired and cancelled jobs of a batch and of those nested in it."""
     with open_database() as database:
         batch = full_batch_id(database, batch)
-        return report_changes("retried", batches.retry_batch(database, batch, actor=actor()), form)
+        changes = batches.retry_batch(database, batch, actor=actor())
+        return report_changes("retried", changes, form, nothing=NOTHING)

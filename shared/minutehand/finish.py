@@ -120,7 +120,7 @@ def finish(claim: Claim, outcome: Outcome) -> Finish:
 
 def complete(claim: Claim, result: object) -> Finish:
     """Write `done` in the transaction that is open on the claim's database."""
-    done = Done(None if result is None else encode(result))
+    done = Done(None if result is None else encode(result, "result"))
     try:
         return _finish(claim, done)
     except ConflictError:

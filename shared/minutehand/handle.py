@@ -144,7 +144,7 @@ def _with_result(outcome: Outcome, result: object) -> Outcome:
     if result is None or not isinstance(outcome, (Failed, Cancelled)):
         return outcome
     try:
-        return replace(outcome, result=encode(result))
+        return replace(outcome, result=encode(result, "result"))
     except PayloadError as error:
         message = f"{outcome.error['message']} (the result was not stored: {error})"
         return replace(outcome, error={**outcome.error, "message": message})
@@ -157,7 +157,7 @@ def _done(result: object) -> Done:
     if isinstance(result, DroppedResult):
         return Done(error=result_error(result.reason))
     try:
-        return Done(encode(result))
+        return Done(encode(result, "result"))
     except PayloadError as error:
         return Done(error=result_error(error))
 

@@ -222,4 +222,5 @@ def test_defaults_of_a_kind_accumulate_and_are_used(invoke, lines, job):
         == lines(invoke("ls", "-o", "json"))[0]
     )
     assert lines(invoke("defaults", "echo", "--reset", "--priority", "1", "-o", "json"))[0]["queue"] is None
+    assert invoke("defaults", "echo", "--reset").stderr.startswith("No defaults are set")
     assert invoke("defaults", "echo", "--priority", "77").exit_code == 2

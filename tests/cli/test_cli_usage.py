@@ -61,7 +61,16 @@ def test_rule_about_what_is_stored_is_a_refusal(invoke):
         ("limit 1 --per tenant --of-tenant a", "--per tenant must not be combined with --of-tenant"),
         ("limit --queue mail --in-order", "--in-order requires --group or --per group"),
         ("limit --per group --key a --break-after 3", "--break-after requires --group or --per group"),
-        ("limit abc --queue mail", "must be an integer from 0, got 'abc'"),
+        ("limit abc --queue mail", "must be an integer from 0 to 2147483647, got 'abc'"),
+        ("limit 2147483648 --queue mail", "must be an integer from 0 to 2147483647, got '2147483648'"),
+        (
+            "limit 1 --queue mail --rate 1000001/1s",
+            "--rate: N must be an integer from 1 to 1000000, got 1000001",
+        ),
+        (
+            "limit --per group --break-after 1 --break-for 99d",
+            "31 days with break_after, got 99 days, 0:00:00",
+        ),
         ("limit --queue mail --rate 5/y", "--rate: must be N/PERIOD, such as 100/1m or 5/s, got '5/y'"),
         ("unlimit", "expected --queue, --kind, --key, --group, --of-tenant or --per, got none"),
     ],
@@ -80,6 +89,8 @@ def test_scope_and_limit_are_refused_in_terms_of_options(invoke, arguments, mess
             "--since: 'yesterday' is neither a time nor how long ago; write 7d, 2h30m, or",
         ),
         ("ls --since 2030-03-01T08:00", "has no offset"),
+        ("enqueue echo --at 9999-12-31T23:00:00-12:00", "9999, got 9999-12-31 23:00:00-12:00"),
+        ("enqueue echo --on-dead {bad", "must be JSON or a kind: Expecting property name"),
         ("retention --done foo", "must be a duration, such as 24h or 30d, or forever, got 'foo'"),
     ],
 )

@@ -71,7 +71,11 @@ def job_or_kind(value: "str | NewJob") -> "NewJob | str":
     if isinstance(value, NewJob) or not value.lstrip().startswith("{"):
         return value
     try:
-        return new_job(parse_json(value), None)
+        fields = parse_json(value)
+    except ValueError as error:
+        raise click.BadParameter(f"must be JSON or a kind: {error}") from None
+    try:
+        return new_job(fields, None)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 

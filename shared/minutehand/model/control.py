@@ -17,6 +17,7 @@ LIMITING = ("limit", "rate", "period", "burst", "in_order", "on_dead", "break_af
 BREAK_FOR = timedelta(minutes=1)
 LONGEST_PERIOD = timedelta(days=31)
 MOST_STARTS = 1_000_000
+MOST_JOBS = 2**31 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +127,7 @@ def check_scope(
 def check_limit(scope: dict[str, str], **values: Any) -> dict[str, Any]:
     """Return what a limit declares, with defaults; raise InvalidJobError if that is nothing, or contradicts itself."""
     given = dict.fromkeys(LIMITING) | values
-    _check_integer("limit", given["limit"], 0, 2**31 - 1)
+    _check_integer("limit", given["limit"], 0, MOST_JOBS)
     for name in ("rate", "burst", "break_after"):
         _check_integer(name, given[name], 1, MOST_STARTS)
     if all(given[name] is None for name in ("limit", "rate", "break_after")) and not given["in_order"]:
@@ -161,7 +162,7 @@ def _check_breaker(scope: dict[str, str], given: dict[str, Any]) -> None:
     ):
         raise InvalidJobError(
             "break_is_bounded",
-            f"break_for must be a timedelta from 1 s to 31 days with break_after, got {pause!r}",
+            f"break_for must be a timedelta from 1 s to 31 days with break_after, got {_shown(pause)}",
         )
     if given["break_after"] is not None and (
         scope["kind"] or scope["key"] or not (scope["group"] or scope["per"] == "group")
@@ -182,8 +183,12 @@ def _check_rate(given: dict[str, Any]) -> None:
         isinstance(period, timedelta) and timedelta(milliseconds=1) <= period <= LONGEST_PERIOD
     ):
         raise InvalidJobError(
-            "rate_has_a_period", f"period must be a timedelta from 1 ms to 31 days, got {period!r}"
+            "rate_has_a_period", f"period must be a timedelta from 1 ms to 31 days, got {_shown(period)}"
         )
+
+
+def _shown(value: object) -> str:
+    return str(value) if isinstance(value, timedelta) else repr(value)
 
 
 def _check_integer(name: str, value: Any, least: int, most: int) -> None:

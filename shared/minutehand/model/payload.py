@@ -46,8 +46,8 @@ def _made_once() -> Callable[[Any, int], Iterable[str]] | None:
 _to_chunks = _made_once()
 
 
-def encode(payload: object) -> str:
-    """Return the payload as JSON text; raise PayloadError for a value that has no form in JSON.
+def encode(payload: object, name: str = "payload") -> str:
+    """Return the payload as JSON text; raise PayloadError, with this name, for a value that has no form in JSON.
 
     Whatever msgspec encodes can be sent, and `convert` restores it as the declared type: dataclasses, Structs and
     pydantic models become objects, sets become lists, bytes become base64, and dates, times, durations (ISO 8601),
@@ -61,13 +61,13 @@ def encode(payload: object) -> str:
         if not text.isascii():
             text.encode()
     except UnicodeEncodeError:
-        raise PayloadError("payload_is_json", "payload must be valid Unicode, got a lone surrogate") from None
+        raise PayloadError("payload_is_json", f"{name} must be valid Unicode, got a lone surrogate") from None
     except (TypeError, ValueError, RecursionError) as error:
-        raise PayloadError("payload_is_json", f"payload must be JSON: {error}") from None
+        raise PayloadError("payload_is_json", f"{name} must be JSON: {error}") from None
     # Code of the value, such as a property of a model.
     except Exception as error:
         raise PayloadError(
-            "payload_is_json", f"payload must be JSON: reading it raised {type(error).__name__}"
+            "payload_is_json", f"{name} must be JSON: reading it raised {type(error).__name__}"
         ) from None
     return text
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from minutehand.errors import InvalidJobError
@@ -40,7 +40,7 @@ def _text(name: str, value: Any) -> str:
         return f"a delay of {value}"
     if isinstance(value, str) and name != "retry":
         return repr(_shortened(value))
-    return _shortened(str(value) if isinstance(value, (str, int, timedelta)) else repr(value))
+    return _shortened(str(value) if isinstance(value, (str, int, datetime, timedelta)) else repr(value))
 
 
 def _shortened(text: str) -> str:

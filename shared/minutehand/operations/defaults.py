@@ -30,15 +30,20 @@ class Defaults:
 
 @sync_or_async
 async def list_defaults(executor: Executor) -> list[Defaults]:
-    """Return the defaults of all kinds, by name, then those of all queues."""
-    records = await executor.run("list_defaults")
-    return [
+    """Return the defaults of all kinds, by name, then those of all queues; those that set nothing are left out."""
+    found = [
         Defaults(
             **{**record, "retry": record["retry"] and Retry.from_json(record["retry"])}
             | {"on_dead": record["on_dead"] and decode_job(record["on_dead"])}
         )
-        for record in records
+        for record in await executor.run("list_defaults")
     ]
+    return [each for each in found if each != _nothing(each)]
+
+
+def _nothing(each: Defaults) -> Defaults:
+    """Return the defaults of the same kind or queue that set nothing."""
+    return Defaults(queue=each.queue) if each.kind is None else Defaults(kind=each.kind)
 
 
 @sync_or_async

@@ -89,7 +89,7 @@ def success(result: Any, job: DeliveredJob) -> RouteResponse:
     if isinstance(result, RouteResponse):
         return result
     try:
-        text: str | None = encode(result)
+        text: str | None = encode(result, "result")
         if text is not None and result is not None and ENCRYPT_RESULTS.read():
             text = encrypt_result(text, job)
         if text is not None and len(text.encode()) > RESULT_BYTES:

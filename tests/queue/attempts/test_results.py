@@ -62,7 +62,9 @@ def test_result_that_is_not_json_does_not_hide_the_error(queue: Queue) -> None:
     assert (ending.ending, row.result) == ("dead", None)
     assert row.error is not None
     assert row.error["type"] == "Fail"
-    assert row.error["message"].startswith("the reason (the result was not stored")
+    assert row.error["message"].startswith(
+        "the reason (the result was not stored: result must be JSON: object"
+    )
 
 
 def test_handler_that_returns_none_keeps_the_result_it_set(queue: Queue) -> None:

@@ -12,7 +12,7 @@ from minutehand.cli.options import open_database
 from minutehand.cli.output import print_message, put_json
 from minutehand.cli.scope import check_named, per_option, put_control, scope_options
 from minutehand.cli.values import duration, read_duration
-from minutehand.model.control import ON_DEAD
+from minutehand.model.control import MOST_JOBS, MOST_STARTS, ON_DEAD
 from minutehand.operations import controls
 from minutehand.operations.declared import install as install_limits
 from minutehand.operations.declared import load
@@ -23,10 +23,17 @@ def _pause(context: click.Context, option: click.Parameter, value: str | None) -
 
 
 def _jobs(value: str | int) -> int:
-    text = str(value)
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise click.BadParameter(f"must be an integer from 0, got {value!r}", param_hint="JOBS")
-    return int(text)
+    if (number := _digits(str(value), MOST_JOBS)) is None:
+        raise click.BadParameter(
+            f"must be an integer from 0 to {MOST_JOBS}, got {value!r}", param_hint="JOBS"
+        )
+    return number
+
+
+def _digits(text: str, most: int) -> int | None:
+    """Return a number in digits; None if it is larger, or if the text is something else."""
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(most))
+    return int(text) if is_number and int(text) <= most else None
 
 
 @click.command()
@@ -136,11 +143,16 @@ def _check(jobs: int | None, rate: str | None, options: Mapping[str, Any]) -> No
 
 def _rate(text: str) -> tuple[int, timedelta]:
     """Return the number of starts and the period of `100/1m`; `5/s` is `5/1s`."""
-    count, slash, period = text.partition("/")
+    count, _, period = text.partition("/")
     try:
-        if not (slash and count.isascii() and count.isdigit() and len(count) < 8):
+        if not count.isdigit():
             raise ValueError
-        return int(count), read_duration(period if period[:1].isdigit() else f"1{period}")
+        duration = read_duration(period if period[:1].isdigit() else f"1{period}")
+        if not (starts := _digits(count, MOST_STARTS)):
+            raise click.BadParameter(
+                f"N must be an integer from 1 to {MOST_STARTS}, got {count}", param_hint="--rate"
+            )
+        return starts, duration
     except ValueError:
         raise click.BadParameter(
             f"must be N/PERIOD, such as 100/1m or 5/s, got {text!r}", param_hint="--rate"

@@ -34,10 +34,11 @@ def test_empty_bulk_creates_nothing(queue: Queue) -> None:
 
 @pytest.mark.parametrize("chunk", [1, 3, 5000])
 def test_bulk_reports_rejected_items_and_enqueues_the_others(queue: Queue, chunk: int) -> None:
-    bad: dict[int, NewJob] = {
+    bad: dict[int, Any] = {
         0: NewJob("not a kind"),
         3: NewJob("echo", object()),
         4: NewJob("echo", "x" * 300_000),
+        5: 1,
         7: NewJob("echo", priority=10),
         11: NewJob("echo", delay=timedelta(days=999_999_999)),
     }
@@ -50,6 +51,7 @@ def test_bulk_reports_rejected_items_and_enqueues_the_others(queue: Queue, chunk
         "kind_is_a_name",
         "payload_is_json",
         "payload_fits",
+        "job_is_a_new_job",
         "priority_is_0_to_9",
         "number_is_in_range",
     ]

@@ -15,6 +15,7 @@ from minutehand.errors import (
     SchemaError,
     UnreachableError,
 )
+from minutehand.queries.jobs import get
 from tests.queue.stage import Queue
 
 # One SQLSTATE or more of each class that Postgres may answer with.
@@ -80,6 +81,11 @@ def test_time_limit_of_the_server_does_not_close_the_session(direct_queue: Queue
         connection.execute("set local statement_timeout = '1ms'; select pg_sleep(1)")
 
     assert direct_queue.database.connection is connection
+
+
+def test_malformed_text_is_not_called_out_of_range(direct_queue: Queue) -> None:
+    with pytest.raises(InvalidJobError, match="form of its type: invalid input syntax for type uuid"):
+        get(direct_queue.database, "x")  # type: ignore[call-overload]
 
 
 def test_deeply_nested_payload_is_invalid(direct_queue: Queue) -> None:

@@ -1,6 +1,7 @@
 """Wait for the end of a job."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -84,6 +85,19 @@ def test_wait_waits_for_a_retried_job(queue: Queue) -> None:
 def test_wait_raises_for_a_missing_job(queue: Queue) -> None:
     with pytest.raises(NotFoundError):
         minutehand.wait(uuid4(), MINUTE, connection=queue.database)
+
+
+@pytest.mark.parametrize(
+    ("job", "timeout", "message"),
+    [
+        ("x", NOW, "the id of a job, a UUID, got 'x'"),
+        (None, NOW, "the id of a job, a UUID, got None"),
+        (uuid4(), 1, "timeout must be a timedelta, got int"),
+    ],
+)
+def test_wait_refuses_values_of_other_types(queue: Queue, job: Any, timeout: Any, message: str) -> None:
+    with pytest.raises(InvalidJobError, match=message):
+        minutehand.wait(job, timeout, connection=queue.database)
 
 
 def test_wait_is_refused_inside_a_transaction(queue: Queue) -> None:

@@ -65,9 +65,9 @@ def translate(error: psycopg.Error | UnicodeEncodeError) -> Exception:
     if error.sqlstate is None and isinstance(error, psycopg.DataError):
         return InvalidJobError("text_is_text", sentence("text_is_text"))
     if isinstance(error, psycopg.DataError):
-        return InvalidJobError(
-            "number_is_in_range", f"{sentence('number_is_in_range')}: {_first_line(error)}"
-        )
+        malformed = isinstance(error, pg.InvalidTextRepresentation)
+        rule = "value_has_its_form" if malformed else "number_is_in_range"
+        return InvalidJobError(rule, f"{sentence(rule)}: {_first_line(error)}")
     if _has_ended(error):
         return UnreachableError(f"the database cannot be reached: {_first_line(error)}{_advice(error)}")
     return DatabaseError(f"the database refused the statement: {_first_line(error)}")

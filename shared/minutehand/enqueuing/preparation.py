@@ -50,6 +50,14 @@ def prepare_all(jobs: Iterable[NewJob], on_conflict: OnConflict) -> Iterator[New
     prepare = Preparation.read()
     for job in jobs:
         try:
-            yield prepare(job, on_conflict)
+            yield prepare(_checked(job), on_conflict)
         except InvalidJobError as error:
             yield error
+
+
+def _checked(job: object) -> NewJob:
+    if isinstance(job, NewJob):
+        return job
+    raise InvalidJobError(
+        "job_is_a_new_job", f"each job must be a minutehand.NewJob, got {type(job).__name__}"
+    )

@@ -79,6 +79,7 @@ SENTENCES = {
     "text_is_text": "text must be valid Unicode without NUL characters",
     "value_is_set": "a value must not be null: set it, or leave it out so that its default applies",
     "value_fits": "a value must be shorter or nested less deeply",
+    "value_has_its_form": "a value must have the form of its type",
     "number_is_in_range": "a number or a time is out of range",
 }
 

@@ -72,6 +72,7 @@ def wait_encrypted(job_id: UUID, timeout: timedelta, *, connection: Connectable 
 
 
 async def _wait(executor: Executor, job_id: UUID, timeout: timedelta) -> Row:
+    _check(job_id, timeout)
     if executor.in_transaction or not executor.autocommit:
         raise InvalidJobError("wait_is_alone", sentence("wait_is_alone"))
     deadline, pause = monotonic() + timeout.total_seconds(), FIRST_PAUSE
@@ -84,3 +85,17 @@ async def _wait(executor: Executor, job_id: UUID, timeout: timedelta) -> Row:
             raise UnfinishedError(job_id, unfinished[0]["state"] if unfinished else row.state, timeout)
         await executor.pause(min(pause, left))
         pause = min(pause * GROWTH, LONGEST_PAUSE)
+
+
+def _check(job_id: object, timeout: object) -> None:
+    try:
+        UUID(str(job_id))
+    except ValueError:
+        raise InvalidJobError(
+            "job_is_an_id",
+            f"job must be what an enqueue returned, or the id of a job, a UUID, got {job_id!r}",
+        ) from None
+    if not isinstance(timeout, timedelta):
+        raise InvalidJobError(
+            "timeout_is_a_duration", f"timeout must be a timedelta, got {type(timeout).__name__}"
+        )

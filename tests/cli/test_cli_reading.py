@@ -142,6 +142,17 @@ def test_trace_of_a_dead_job_is_shown_on_request(invoke, work):
         assert part in shown
 
 
+def test_finished_job_does_not_run_in_the_future(invoke, work):
+    job = invoke("enqueue", "echo", "--in", "5h", "-o", "ids").stdout.strip()
+    invoke("cancel", job)
+    invoke("retry", job)
+    work()
+
+    facts = dict(line.strip().split(":", 1) for line in invoke("show", job).stdout.splitlines()[1:])
+    assert "ago)" in facts["finished"]
+    assert "(" not in facts["run at"]
+
+
 def test_stats_has_a_line_for_each_queue(invoke, lines):
     invoke("enqueue", "echo", "--queue", "mail")
     invoke("enqueue", "echo", "--queue", "mail", "--in", "1h")

@@ -145,7 +145,10 @@ def _timeline(row: Row, now: datetime) -> Iterator[str]:
     for moment, name in sorted(known, key=lambda each: each[0]):
         lapsed = name == "offered" and row.offer_lapsed
         late = f", not claimed within {text.took(row.visible - moment)}" if lapsed else ""
-        yield _fact(name, f"{text.local(moment)} ({text.ago(moment, now)}){late}")
+        # A job that was cancelled, and perhaps retried, may have ended before the time at which it was to run.
+        overtaken = row.deleted is not None and moment > row.deleted
+        distance = "" if overtaken else f" ({text.ago(moment, now)})"
+        yield _fact(name, f"{text.local(moment)}{distance}{late}")
 
 
 def _facts(row: Row, unmasked: bool) -> Iterator[str]:

@@ -38,7 +38,7 @@ RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
 @click.command()
 @click.argument("kind", required=False, shell_complete=complete_kinds)
 @click.argument("payload", required=False)
-@click.option("--queue", help="Queue of the job.  [the kind's queue, or default]")
+@click.option("--queue", help="Queue of the job.  [that of `minutehand defaults`, else default]")
 @click.option("--key", help="Deduplication key: a queue has at most one upcoming job with it.")
 @click.option("--group", help="Group: its jobs run one at a time, unless a limit per group allows more.")
 @click.option(
@@ -107,6 +107,9 @@ def enqueue(
     queue, key, group, run_at, delay, priority, max_attempts, retry, timeout, headers, and the other options, such as
     every or unique_for. An invalid line is rejected with its number, and the others are enqueued; the exit code is then
     1. Memory use does not depend on the size of the file.
+
+    An option that you omit has the default of the kind, else of the queue (`minutehand defaults`). The options of @job
+    apply only to jobs that are enqueued through the decorated function.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ WORKER = """
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """
-    check_claim count_finished count_jobs count_upcoming due_schedules encrypted_payloads
+    check_claim count_enqueued count_finished count_jobs count_upcoming due_schedules encrypted_payloads
     find_batches near_batches fire_now first_due first_visible get get_batches get_by_key get_schedule get_states
     get_unfinished histogram list_controls list_holds list_batches list_enqueued list_firings list_jobs list_installed
     list_newer_jobs
@@ -50,7 +50,7 @@ OPERATOR = """
 
 # What an operator may read.
 READER = """
-    as_tenant attention_dispatcher check_claim clock count_due count_finished count_jobs count_states
+    as_tenant attention_dispatcher check_claim clock count_due count_enqueued count_finished count_jobs count_states
     count_upcoming depths dispatcher_usage due_schedules durations encrypted_payloads examine_disk
     examine_process examine_queue examine_roles examine_server examine_snapshots failed_of_batch
     failing_kinds failures failures_by_cause find_batches find_finished find_ids find_served finished_work

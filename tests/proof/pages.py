@@ -64,6 +64,7 @@ PAGES = {
     "list_controls": 20,
     "list_holds": 20,
     "list_defaults": 5,
+    "count_enqueued": 400,
     "list_enqueued": 400,
     "list_events": 2000,
     "list_firings": 100,

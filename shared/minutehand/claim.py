@@ -15,7 +15,7 @@ BY_TIME, BY_PRIORITY = itemgetter("run_at"), itemgetter("priority")
 # Of the jobs of an ordered group.
 BY_START = itemgetter("run_at", "id")
 # The parameters of a worker that takes jobs now, in any slot.
-ANY_TIME_AND_SLOT = {"now": None, "freed": None, "only": None, "behind": None}
+ANY_TIME_AND_SLOT = {"now": None, "freed": None, "only": None, "behind": None, "longest": None}
 
 
 def claim(
@@ -33,7 +33,7 @@ def claim(
     positions = {job_id: position for position, job_id in enumerate(ids)}
     records.sort(key=lambda record: positions[record["id"]])
     _order_groups(records)
-    return [Job.from_record(record, database, lease, grace, worker) for record in records]
+    return [Job.from_record(record, database, lease, grace, worker, longest=lease) for record in records]
 
 
 def take(
@@ -63,6 +63,7 @@ def take(
             freed=freed,
             only=only,
             behind=None,
+            longest=None,
         )
         spans.claimed(span, records)
     return taken(records, database, lease, grace, worker)
@@ -75,17 +76,18 @@ def taken(
     grace: timedelta,
     worker: Worker,
     at: float | None = None,
+    longest: timedelta | None = None,
 ) -> list[Job]:
     """Return the claims of rows that were taken, in the order in which they run.
 
-    Their leases count from the monotonic second `at`. A job's own timeout replaces the lease.
+    Their leases count from the monotonic second `at`. A job's own timeout replaces the lease, up to `longest`.
     """
     if len(records) > 1:
         # Two stable sorts, which call no function of Python for a record.
         records.sort(key=BY_TIME)
         records.sort(key=BY_PRIORITY, reverse=True)
         _order_groups(records)
-    return [Job.from_record(record, database, lease, grace, worker, at, longer=True) for record in records]
+    return [Job.from_record(record, database, lease, grace, worker, at, longest) for record in records]
 
 
 def _order_groups(records: list[Record]) -> None:

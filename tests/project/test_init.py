@@ -17,7 +17,7 @@ from tests.project.conftest import Run
 
 ROOT = Path(__file__).parents[2]
 # Modules that build the wheel. Nothing that runs imports them.
-BUILDING = {"hatchling", "pathspec", "tomlkit", "trove_classifiers"}
+BUILDING = {"editables", "hatchling", "pathspec", "tomlkit", "trove_classifiers"}
 FILES = {
     ".github/workflows/ci.yml",
     ".gitignore",

@@ -167,8 +167,7 @@ class Stock:
             }
             | {"run_ats": None, "delays": None, "since": None},
             "enqueue_incoming": {"load": uuid4(), "on_conflict": "replace"},
-            "count_enqueued": {"after": self.due[0], "limit": 50},
-            "list_enqueued": {"after": self.due[0], "limit": 50},
+            **{name: {"after": self.due[0], "limit": 50} for name in ("count_enqueued", "list_enqueued")},
             "extend": claims | {"leases": [timedelta(minutes=5)]},
             **dict.fromkeys(FINISHES, claims | ATTEMPTS_OF_A_WORKER | {"nexts": None}),
             "get": {"id": self.dead[0]},

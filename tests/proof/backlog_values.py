@@ -25,6 +25,7 @@ TAKES: dict[str, dict[str, Any]] = {
         "only": None,
         "freed": None,
         "behind": "2 seconds",
+        "longest": "5 minutes",
     },
     "take_ahead": {"queue": "default", "limit": 10, "behind": "2 seconds", **BEGINNING},
 }

@@ -56,17 +56,16 @@ class Claim:
         grace: timedelta,
         worker: Worker = UNNAMED,
         at: float | None = None,
-        *,
-        longer: bool = False,
+        longest: timedelta | None = None,
     ) -> Self:
         """Build a claim from the row that a claiming statement returned, which is used up.
 
-        The job's own timeout replaces `duration` if it is shorter, and with `longer` also if it is longer.
+        The job's own timeout replaces `duration`, up to `longest`.
         The row itself becomes the attributes of the claim. To copy its columns takes longer than the rest. Columns
         that no claim has are left in it.
         """
         if timeout := record["timeout"]:
-            duration = timeout if longer else min(duration, timeout)
+            duration = timeout if longest is None else min(longest, timeout)
         now = monotonic() if at is None else at
         start_within = record.get("start_within")
         claim, lease = object.__new__(cls), object.__new__(Lease)

@@ -37,6 +37,8 @@ class Taker:
     traced: bool = field(default_factory=spans.are_recorded)
     # None if each take must find all due jobs.
     looked: Looked | None = None
+    # The time that the worker has left, which no timeout of a job exceeds; None if it has no end.
+    longest: timedelta | None = None
     _ahead: Ahead | None = None
     _queue: str = ""
     # Where the take ahead begins, and how far those before it came.
@@ -113,10 +115,11 @@ class Taker:
         if behind is not None:
             self._longest_wait = LOOK_SECONDS
         with spans.claiming(queue) as span:
-            rows = self.database.run("take", **{**self._limits(queue), **ANY_TIME_AND_SLOT, "behind": behind})
+            limits = {**self._limits(queue), **ANY_TIME_AND_SLOT, "behind": behind, "longest": self.longest}
+            rows = self.database.run("take", **limits)
             spans.claimed(span, rows)
         self._note_look(queue, behind, rows, sent)
-        return taken(rows, self.database, self.lease, self.grace, self.worker, sent)
+        return taken(rows, self.database, self.lease, self.grace, self.worker, sent, self.longest)
 
     def _take_further(self, queue: str) -> list[Job]:
         """Go on where the last take ahead of a queue ended, if there was one, or from the first due job."""
@@ -182,8 +185,11 @@ class Taker:
 def take_in_turns(
     database: Database, turns: Turns, limit: int, lease: timedelta, grace: timedelta, worker: Worker = UNNAMED
 ) -> list[Job]:
-    """Take up to `limit` due jobs of the queue that is next; if other workers have them, of the one after it."""
-    return Taker(database, turns, limit, lease, grace, worker).take()
+    """Take up to `limit` due jobs of the queue that is next; if other workers have them, of the one after it.
+
+    The worker ends with the lease, which no timeout of a job exceeds.
+    """
+    return Taker(database, turns, limit, lease, grace, worker, longest=lease).take()
 
 
 def _count(turns: Turns, queue: str, jobs: int, limit: int) -> None:

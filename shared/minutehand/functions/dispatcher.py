@@ -156,18 +156,21 @@ def install_limits(place: str) -> "InstalledLimits":
 def _try_to_install() -> None:
     place, handlers = SCHEDULES.read(), HANDLERS.read()
     if place or handlers:
-        _try_to("schedules", lambda: install_declared(place, handlers))
+        _try_to("schedules", install_declared, place, handlers)
     if place:
-        _try_to("limits", lambda: install_limits(place))
+        _try_to("limits", install_limits, place)
 
 
-def _try_to(what: str, install: Callable[[], "Installed | InstalledLimits"]) -> None:
+def _try_to(what: str, install: Any, *arguments: Any) -> None:
+    """Install what is declared. The tick goes on after an error or a refusal, and the next tick tries again."""
     try:
-        if refused := install().refused:
-            reason = "others that were not installed from this code have their names; delete those, or rename yours"
-            logger.error(f"{what} are not installed", extra={"reason": reason, "names": refused})
-    # Any error, since the module is the team's code. The tick goes on; the next tick tries again.
-    except Exception as error:
+        if refused := install(*arguments).refused:
+            install.cache_clear()
+            reason = (
+                f"{what} of other sources have the names {', '.join(refused)}; delete those, or rename yours"
+            )
+            logger.error(f"some {what} are not installed", extra={"reason": reason})
+    except Exception as error:  # Of any type, since the module is the team's code.
         logger.error(f"{what} are not installed", extra={"reason": str(error)})
 
 

@@ -45,9 +45,11 @@ def check_callback(callback: NewJob | str) -> None:
 
     Its payload is not checked, because the end of the batch adds a field to it.
     """
+    job = NewJob(callback) if isinstance(callback, str) else callback
+    check_kind(job.kind)
     modules = handler_modules()
     if modules or not registry.is_empty():
-        _check(NewJob(callback) if isinstance(callback, str) else callback, modules, is_part=True)
+        _check(job, modules, is_part=True)
 
 
 def _check(job: NewJob, modules: tuple[str, ...], *, is_part: bool = False) -> None:

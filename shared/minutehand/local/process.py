@@ -77,9 +77,9 @@ class Process:
 
     def kill(self) -> None:
         """End the process, and those that its handlers have started, at once."""
-        if self._process.poll() is None:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        # Also if it has exited: the others may go on, and hold its output.
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def end(self) -> None:
         """End the process between two events."""
@@ -91,12 +91,13 @@ class Process:
 
     @contextmanager
     def _closed(self) -> Iterator[subprocess.Popen[str]]:
-        """Close the input; at the end of this block, close the output, and wait."""
+        """Close the input; at the end of this block, close the output, wait, and end what its handlers have started."""
         with self._process as process:
             # It may have exited.
             with suppress(BrokenPipeError):
                 self._input.close()
             yield process
+        self.kill()
 
     @property
     def _input(self) -> Any:

@@ -1,6 +1,9 @@
 """Variables: the environment of the functions of a local run."""
 
 import os
+from hashlib import sha256
+from pathlib import Path
+from socket import gethostname
 
 from minutehand.local.plan import Plan
 from minutehand.settings.table import (
@@ -32,7 +35,7 @@ def variables(plan: Plan, url: str, receiver: str, signing: str) -> dict[str, st
         MIDDLEWARE.name: MIDDLEWARE.text() or project.middleware,
         SCHEDULES.name: SCHEDULES.text() or project.schedules,
         # The database may have the schedules of a stack, or of another folder.
-        SOURCE.name: SOURCE.text() or f"dev {plan.root.resolve().name}",
+        SOURCE.name: SOURCE.text() or _source(plan.root.resolve()),
         HOOKS.name: HOOKS.text() or ",".join(project.hooks),
         "MINUTEHAND_LOCAL": "1",
         "MINUTEHAND_WORKER": "worker",
@@ -45,3 +48,9 @@ def variables(plan: Plan, url: str, receiver: str, signing: str) -> dict[str, st
         **dict.fromkeys(AWS, "local"),
         "POWERTOOLS_TRACE_DISABLED": "1",
     }
+
+
+def _source(root: Path) -> str:
+    """Return the source of a folder's schedules and limits: folders of other machines may have the same name."""
+    checksum = sha256(f"{gethostname()}:{root}".encode(errors="replace")).hexdigest()
+    return f"dev {root.name[:50]} {checksum[:8]}"

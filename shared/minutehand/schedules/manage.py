@@ -44,6 +44,8 @@ def save(
     """
     check(schedule)
     with database.transaction():
+        # An installation must not write the schedule meanwhile.
+        database.run("lock_installation")
         _refuse_installed(database, schedule.name)
         stored = write(database, schedule, now or clock(database))
         note(database, "put", actor, schedule.name, every=schedule.recurrence, zone=schedule.zone)
@@ -56,7 +58,8 @@ def _refuse_installed(database: Database, name: str) -> None:
     if found and (source := found[0]["source"]) is not None:
         raise InvalidJobError(
             "schedule_is_own",
-            f"schedule {name!r} was installed from code, by {source!r}; change it there, or choose another name",
+            f"schedule {name!r} was installed from code, by {source!r}; change it there, choose another name, or "
+            "delete it first",
         )
 
 

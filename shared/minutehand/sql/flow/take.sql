@@ -2,7 +2,8 @@
 -- locked ones. If anything is paused or limited, or jobs have groups, the function `choose` selects the rows.
 -- A worker of the stack, which has been invited for others before, takes no more rows than slots that these have freed, and
 -- `only` those that suit it, of the first ones. There, tenants that share the queue take turns.
--- A row whose last claim lapsed is taken alone: it may have ended its worker's process, together with other jobs.
+-- A row whose last claim lapsed is taken alone: it may have ended its worker's process, together with other jobs. So is one whose
+-- timeout is longer than the lease: others would have to wait for it. `longest` is null, or the time that the worker has left.
 -- `behind` is null, or the time since the worker saw all due jobs, plus a second. `found` is how many rows were locked without `choose`.
 -- minutehand.lapse() records the former attempt as lapsed if it has no outcome.
 with slot as materialized (
@@ -19,7 +20,7 @@ with slot as materialized (
     select j.id, l.priority, j.visible, j.alone
       from lane l
      cross join lateral (
-           select id, visible, coalesce(claimed, lapsed) is not null as alone
+           select id, visible, coalesce(claimed, lapsed) is not null or coalesce(timeout > %(lease)s, false) as alone
              from minutehand.jobs_live
             where queue = %(queue)s and priority = l.priority
               and visible >= greatest(l.floor, coalesce(%(now)s, now()) - %(behind)s::interval) and visible <= coalesce(%(now)s, now())
@@ -33,7 +34,8 @@ with slot as materialized (
      order by j.visible - l.priority * (select priority_step from minutehand.settings)
      limit (select count from slot)
 ), bounded as materialized (
-    select j.id, j.priority, j.visible, j.kind, j.timeout, coalesce(j.claimed, j.lapsed) is not null as alone, true as locked
+    select j.id, j.priority, j.visible, j.kind, j.timeout, coalesce(j.claimed, j.lapsed) is not null or coalesce(j.timeout > %(lease)s, false) as alone,
+           true as locked
       from minutehand.choose((select count + case when count > 0 and %(only)s::jsonb ? 'kinds' then 20 else 0 end from slot)::integer,
                              coalesce(%(now)s, now()), only_queue => %(queue)s, in_turn => %(freed)s::timestamptz[] is not null,
                              counts => false) chosen
@@ -67,7 +69,7 @@ with slot as materialized (
 update minutehand.jobs_live j
    set ack = gen_random_uuid(), prior = null, offered = null, lapsed = coalesce(j.claimed, j.lapsed),
        claimed = clock_timestamp(), attempts = j.attempts + 1,
-       visible = clock_timestamp() + coalesce(j.timeout, %(lease)s) + %(grace)s
+       visible = clock_timestamp() + least(coalesce(j.timeout, %(lease)s), %(longest)s::interval) + %(grace)s
  where j.id = any ((select case when (select yes from controlled)
                                then minutehand.count_taken(taken.ids, %(queue)s, coalesce(%(now)s, now())) else taken.ids end
                      from (select array(select id from placed where place = 1 or not (alone or first_alone)) as ids) taken)::uuid[])

@@ -18,7 +18,7 @@ with lane as materialized (
     select case when (array_agg(alone))[1] then (array_agg(id))[1:1] else array_agg(id) filter (where not alone) end as ids,
            case when not bool_or(alone) and max(visible) < now() - interval '1 second' then max(visible) end as reached,
            (array_agg(id))[count(*)] as last, count(*) as found
-      from (select id, visible, coalesce(claimed, lapsed) is not null as alone
+      from (select id, visible, coalesce(claimed, lapsed) is not null or coalesce(timeout > %(lease)s, false) as alone
               from minutehand.jobs_live
              where queue = %(queue)s and priority = (select priority from lane)
                and (visible, coalesce(id, id)) >= ((select visible from lane), (select id from lane))

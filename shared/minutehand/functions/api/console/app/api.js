@@ -62,6 +62,7 @@ function describe({ detail, title, errors }) {
   const [{ pointer, parameter, detail: fault }] = errors;
   const name = (pointer ?? parameter).split("/").filter((step) => !/^(#|\d*)$/.test(step)).join(" ");
   const rule = fault.replace(/^Input should be /, "must be ");
+  if (!name) return rule;
   return rule.startsWith("must ") ? `${name} ${rule}` : `${name}: ${rule}`;
 }
 

@@ -12,6 +12,7 @@ from dev_runs import finished, left_behind, processes_of, start, until
 
 from minutehand import enqueue
 from minutehand.database import Database
+from minutehand.errors import UnreachableError
 from minutehand.local import postgres
 
 ROOT = Path(__file__).parent.parent.parent
@@ -93,3 +94,17 @@ def test_job_that_ignores_the_interrupt_is_killed(project: Path, begin: Begin) -
 
     assert "crashed" in finished(run)
     assert (run.returncode, left_behind(project)) == (130, [])
+
+
+def test_run_ends_while_another_session_has_locked_the_jobs(project: Path) -> None:
+    run = start(project, "--no-seed")
+    until(run, "ticks")
+    url = (project / ".minutehand" / "url").read_text()
+    # The run stops the server.
+    with pytest.raises(UnreachableError), closing(Database(url)) as database, database.transaction():
+        database.connection.execute("lock table minutehand.jobs_live in access exclusive mode")
+        for _ in range(2):
+            run.send_signal(signal.SIGINT)
+        finished(run)
+
+    assert left_behind(project) == []

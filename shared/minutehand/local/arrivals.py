@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from minutehand.database import Database
-from minutehand.errors import MinutehandError
+from minutehand.errors import BusyError, MinutehandError
 from minutehand.local.show import Show
 from minutehand.model.row import FINISHED, STATES
 from minutehand.queries.jobs import list_jobs
@@ -12,6 +12,8 @@ UNFINISHED = [state for state in STATES if state not in FINISHED]
 AT_ONCE = 200
 # A count of so many takes a second.
 MOST_COUNTED = 1_000_000
+# How long a read waits for a lock. The next one comes soon.
+LOCK_MS = 1000
 
 
 class Arrivals:
@@ -20,11 +22,16 @@ class Arrivals:
     def __init__(self, database: Database, show: Show) -> None:
         """Remember the newest job."""
         self._database, self._show = database, show
+        # Ctrl-C is noticed between two reads.
+        database.connection.execute(f"set lock_timeout = {LOCK_MS}")
         self._first = self._last = next((row.id for row in list_jobs(database, limit=1).rows), UUID(int=0))
 
     def print(self) -> bool:
         """Print the next new jobs; return whether there may be more."""
-        records = self._database.run("list_enqueued", after=self._last, limit=AT_ONCE)
+        try:
+            records = self._database.run("list_enqueued", after=self._last, limit=AT_ONCE)
+        except BusyError:
+            return False
         for record in records:
             self._show.enqueued(record)
             self._last = record["id"]
@@ -32,7 +39,10 @@ class Arrivals:
 
     def are_finished(self) -> bool:
         """Return whether all jobs of the database are finished."""
-        return not list_jobs(self._database, states=UNFINISHED, limit=1).rows
+        try:
+            return not list_jobs(self._database, states=UNFINISHED, limit=1).rows
+        except BusyError:
+            return False
 
     def count(self) -> None:
         """Set the number of new jobs in the summary: the lines of a bulk may not have been printed yet."""

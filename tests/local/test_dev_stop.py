@@ -96,15 +96,19 @@ def test_job_that_ignores_the_interrupt_is_killed(project: Path, begin: Begin) -
     assert (run.returncode, left_behind(project)) == (130, [])
 
 
-def test_run_ends_while_another_session_has_locked_the_jobs(project: Path) -> None:
-    run = start(project, "--no-seed")
-    until(run, "ticks")
-    url = (project / ".minutehand" / "url").read_text()
-    # The run stops the server.
-    with pytest.raises(UnreachableError), closing(Database(url)) as database, database.transaction():
+def stop_while_locked(run: Popen[str], url: str) -> None:
+    with closing(Database(url)) as database, database.transaction():
         database.connection.execute("lock table minutehand.jobs_live in access exclusive mode")
         for _ in range(2):
             run.send_signal(signal.SIGINT)
         finished(run)
 
+
+def test_run_ends_while_another_session_has_locked_the_jobs(project: Path) -> None:
+    run = start(project, "--no-seed")
+    until(run, "ticks")
+
+    # The run stops the server of the other session.
+    with pytest.raises(UnreachableError):
+        stop_while_locked(run, (project / ".minutehand" / "url").read_text())
     assert left_behind(project) == []

@@ -13,7 +13,7 @@ from minutehand.model.outcome import Done, Failed
 from minutehand.operations.deletion import delete, delete_upcoming
 from minutehand.operations.jobs import cancel, retry
 from minutehand.queries.batches import get_batch
-from tests.queue.stage import LONG, Queue
+from tests.queue.stage import LEASE, LONG, Queue
 
 pytestmark = pytest.mark.every_server
 
@@ -102,7 +102,7 @@ def test_bulk_of_other_options_belongs_to_the_batch(queue: Queue) -> None:
         assert b.enqueue_many(NewJob("echo", n) for n in range(30)) == 30
         # Too different for one statement: these are copied.
         assert (
-            b.enqueue_many(NewJob("echo", n, priority=n % 10, timeout=LONG * (n + 1)) for n in range(9)) == 9
+            b.enqueue_many(NewJob("echo", n, priority=n % 10, timeout=LEASE / (n + 1)) for n in range(9)) == 9
         )
     assert counts(queue, b.id) == {"total": 39, "open": 39}
     finish_all_of(queue, [Done()] * 39)

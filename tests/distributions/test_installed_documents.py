@@ -40,11 +40,11 @@ MENTIONED = (
 
 
 def installations() -> list[list[str]]:
-    """Return the requirements of each `pip install` in a block of the pages."""
+    """Return the requirements of each `pip install` in a block of the pages; the wheel stands for a clone."""
     found = {
         command for page in READ for block in blocks(page) for command in INSTALLATION.findall(block.text)
     }
-    return [shlex.split(command) for command in sorted(found)]
+    return [[each.removeprefix("./") for each in shlex.split(command)] for command in sorted(found)]
 
 
 @pytest.fixture(scope="module")

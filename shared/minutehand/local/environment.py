@@ -49,7 +49,8 @@ class Context:
 
     function_name: str
     timeout: float
-    stop: _Stop
+    # None if nothing stops the function early.
+    stop: _Stop | None = None
     began: float = field(default_factory=monotonic)
     aws_request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     memory_limit_in_mb: int = 512
@@ -62,7 +63,9 @@ class Context:
 
     def get_remaining_time_in_millis(self) -> int:
         """Return the milliseconds until the timeout; none if the local run is stopping."""
-        return 0 if self.stop.requested else max(0, round((self.began + self.timeout - monotonic()) * 1000))
+        if self.stop is not None and self.stop.requested:
+            return 0
+        return max(0, round((self.began + self.timeout - monotonic()) * 1000))
 
 
 def serve(directory: str, name: str, timeout: float) -> None:

@@ -1,8 +1,6 @@
 """`minutehand dev`: slow jobs of one queue leave the jobs of others alone, and its address leads to the console."""
 
-import shutil
 import signal
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -10,38 +8,17 @@ from urllib.request import urlopen
 
 import psycopg
 import pytest
-from dev_runs import finished, processes_of, start, until
+from dev_runs import finished, start, until
 
 from minutehand import enqueue_many
 from minutehand.database import Database
-from minutehand.local import postgres
 from minutehand.model.new_job import NewJob
 from tests.ports import free_port
 
-ROOT = Path(__file__).parent.parent.parent
-# Waits until a file exists.
-GATE = """
-from pathlib import Path
-from threading import Event
-
-def handle(payload):
-    while not Path(payload["until"]).exists():
-        Event().wait(0.05)
-"""
 FAST = 20
 # More than are printed at once.
 MANY = 5000
 ENDED = "select queue, count(*) from minutehand.jobs where deleted is not null group by 1"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Iterator[Path]:
-    shutil.copytree(ROOT / "functions", tmp_path / "functions", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "functions/worker/handlers/gate.py").write_text(GATE)
-    yield tmp_path
-    for process in processes_of(tmp_path):
-        process.kill()
-    postgres.stop(tmp_path / ".minutehand")
 
 
 @pytest.mark.programs

@@ -1,45 +1,20 @@
 """Ctrl-C in `minutehand dev` while jobs run."""
 
-import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from subprocess import Popen
 
 import pytest
-from dev_runs import finished, left_behind, processes_of, start, until
+from dev_runs import finished, left_behind, start, until
 
 from minutehand import enqueue
 from minutehand.database import Database
 from minutehand.errors import UnreachableError
 from minutehand.local import postgres
 
-ROOT = Path(__file__).parent.parent.parent
-# Waits until a file exists; a stubborn one is not interrupted.
-GATE = """
-from pathlib import Path
-from threading import Event
-
-def handle(payload):
-    while not Path(payload["until"]).exists():
-        try:
-            Event().wait(0.05)
-        except BaseException:
-            if not payload["stubborn"]:
-                raise
-"""
 Begin = Callable[..., Popen[str]]
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Iterator[Path]:
-    shutil.copytree(ROOT / "functions", tmp_path / "functions", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "functions/worker/handlers/gate.py").write_text(GATE)
-    yield tmp_path
-    for process in processes_of(tmp_path):
-        process.kill()
-    postgres.stop(tmp_path / ".minutehand")
 
 
 @pytest.fixture

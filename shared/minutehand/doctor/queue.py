@@ -152,8 +152,8 @@ def schedules(examined: ExaminedDatabase) -> Opinion:
     """Whether schedules could not fire."""
     return judged(
         examined.query("examine_queue")["failed_schedules"],
-        "see: minutehand schedules show; correct the schedule in the code that declares it, or if there is none, with: "
-        "minutehand schedules put; or delete it",
+        "see: minutehand schedules show; if code declares the schedule, correct it there; otherwise, correct it with: "
+        "minutehand schedules put, or delete it",
         "every schedule fired at its last occurrence",
     )
 

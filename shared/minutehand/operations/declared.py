@@ -71,9 +71,9 @@ def install(database: Database, limits: Iterable[Limit], source: str = "code") -
     """Replace all limits of a source with these, in one transaction.
 
     A limit whose declaration is unchanged stays as it is, also if somebody changed it since; so every instance may
-    install at every start. Limits that are no longer declared are removed. A limit is not installed if its scope has
-    one that is not of this source. Each change is in the audit trail, with the source as its actor. Raises
-    InvalidJobError, and changes nothing, if a limit is invalid or declared twice.
+    install at every start. Limits that are no longer declared are removed. A limit is not installed if there is one
+    for the same jobs that is not of this source. Each change is in the audit trail, with the source as its actor.
+    Raises InvalidJobError, and changes nothing, if a limit is invalid or declared twice.
     """
     declared = _by_names(limits)
     scopes = json.dumps([limit.names for limit in declared.values()])

@@ -40,8 +40,8 @@ def install(
     """Replace all schedules of a source with these, in one transaction.
 
     An unchanged schedule keeps its next occurrence and stays paused if it was; so every instance may install at every
-    start. Schedules that are no longer declared are deleted. A schedule whose name another one has that is not of this
-    source is not installed. `version` is the version of the code: `@reboot` fires at the first installation and
+    start. Schedules that are no longer declared are deleted. A schedule is not installed if there is one of the same
+    name that is not of this source. `version` is the version of the code: `@reboot` fires at the first installation and
     whenever the version changes. If the role may write to the audit trail, each change is there, with the source as
     its actor. Raises InvalidJobError, and changes nothing, if a schedule is invalid or a name is declared twice.
     """

@@ -20,8 +20,8 @@ from minutehand.settings import code_version
 def install(place: str, source: str, version: str | None, form: str) -> int:
     """Replace the schedules of a source with those that a Python module declares.
 
-    Unchanged schedules keep their next occurrence; schedules that are no longer declared are deleted. A schedule whose
-    name one of another source has is not installed; the exit code is then 1.
+    Unchanged schedules keep their next occurrence; schedules that are no longer declared are deleted. A schedule is
+    not installed if another source has one of the same name; the exit code is then 1.
     """
     add_folders()
     declared = library.load(place)

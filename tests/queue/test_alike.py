@@ -148,7 +148,7 @@ def test_jobs_that_depend_on_others_are_not_alike(options: dict[str, Any]) -> No
 
 
 def test_ids_of_a_moment_sort_across_milliseconds() -> None:
-    ids = uuid7s(datetime(2030, 1, 1, 0, 0, 0, 999_000, UTC), 5000)
+    ids = uuid7s(datetime(2030, 1, 1, 0, 0, 0, 999_000, UTC), range(5000))
 
     assert ids == sorted(ids) and len(set(ids)) == 5000
     assert {(each.version, each.variant) for each in ids} == {(7, "specified in RFC 4122")}

@@ -21,6 +21,8 @@ from minutehand.model.uuid7 import uuid7s
 from minutehand.settings import encrypts
 
 Job = NewJob | InvalidJobError
+# Until a job has its id.
+NO_ID = UUID(int=0)
 
 
 class _Results:
@@ -99,22 +101,22 @@ def _events(jobs: Sequence[Job], first: int, results: Iterable[Enqueued]) -> Ite
 
 
 async def _write_groups(executor: Executor, count: int, first: int, groups: Sequence[Group]) -> _Results:
-    parts: list[Part] = []
+    parts: list[tuple[Part, list[UUID]]] = []
 
     def each() -> Iterator[dict[str, Any]]:
         for group in groups:
             for part in group.parts():
-                parts.append(part)
-                yield part.parameters(ids, clock["now"])
+                # Not before, so that the database already works on other parts.
+                parts.append((part, made := uuid7s(clock["now"], part.places)))
+                yield part.parameters(made, clock["now"])
 
     async with executor.transaction():
         (clock,) = await executor.run("clock")
-        ids = uuid7s(clock["now"], count)
         records = await executor.execute_each("enqueue_alike", each())
-    visible = [clock["now"]] * count
-    for part, record in zip(parts, records, strict=True):
-        for place, time in zip(part.places, part.visible(record["moment"]), strict=True):
-            visible[place] = time
+    ids, visible = [NO_ID] * count, [clock["now"]] * count
+    for (part, made), record in zip(parts, records, strict=True):
+        for place, job_id, time in zip(part.places, made, part.visible(record["moment"]), strict=True):
+            ids[place], visible[place] = job_id, time
     return _Results(first, ids, visible)
 
 

@@ -54,14 +54,14 @@ class Part:
         return len(text)
 
     def parameters(self, ids: Sequence[UUID], since: datetime) -> dict[str, Any]:
-        """Return the parameters of the statement, with the id of each place and the time of the bulk."""
+        """Return the parameters of the statement, with the id of each job and the time of the bulk."""
         times = [self.times.get(place, (None, None)) for place in self.places] if self.times else []
         return {
             "options": self.options,
             "payloads": f"[{','.join(self.payloads)}]",
             "offsets": f"{{{','.join(map(str, self.places))}}}",
             # As `hex` does, without a call for each.
-            "ids": f"{{{','.join([f'{ids[place].int:032x}' for place in self.places])}}}",
+            "ids": f"{{{','.join([f'{each.int:032x}' for each in ids])}}}",
             "run_ats": _unless_all_none([run_at for run_at, _ in times]),
             "delays": _unless_all_none([delay for _, delay in times]),
             "since": since,

@@ -1,7 +1,7 @@
 """Ids like the database's: UUIDs of version 7 (RFC 9562), which sort by the time of their creation."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from struct import unpack
 from uuid import UUID, SafeUUID
@@ -18,15 +18,19 @@ _UNKNOWN = SafeUUID.unknown
 
 def uuid7(moment: datetime) -> UUID:
     """Return an id of this time."""
-    return uuid7s(moment, 1)[0]
+    return uuid7s(moment, [0])[0]
 
 
-def uuid7s(moment: datetime, count: int) -> list[UUID]:
-    """Return ids one microsecond apart, in 48 bits of milliseconds and 12 bits of their fraction, as SQL's uuid7()."""
+def uuid7s(moment: datetime, places: Sequence[int]) -> list[UUID]:
+    """Return an id for each place, which is as many microseconds after the moment.
+
+    An id has 48 bits of milliseconds and 12 bits of their fraction, as those of SQL's uuid7().
+    """
     first = (moment - _EPOCH) // _MICROSECOND
-    noise = unpack(f"{count}Q", os.urandom(8 * count))
+    noise = unpack(f"{len(places)}Q", os.urandom(8 * len(places)))
     ids = [UUID.__new__(UUID) for _ in noise]
-    for made, time, bits in zip(ids, range(first, first + count), noise, strict=True):
+    for made, place, bits in zip(ids, places, noise, strict=True):
+        time = first + place
         _set_int(
             made, time // 1000 << 80 | _VERSION | time % 1000 * 4096 // 1000 << 64 | _VARIANT | bits & _RANDOM
         )

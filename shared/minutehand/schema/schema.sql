@@ -477,7 +477,8 @@ CREATE FUNCTION minutehand.block_group() RETURNS trigger
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
 begin
-    if minutehand.order_of(new.queue, new.tenant, new."group") = 'block' then
+    if new."group" is not null and not new.cancelled and (new.attempts > 0 or new.expires is null)
+       and minutehand.order_of(new.queue, new.tenant, new."group") = 'block' then
         insert into minutehand.blocked_groups (queue, tenant, "group", job, at)
         values (new.queue, new.tenant, new."group", new.id, new.deleted)
             on conflict do nothing;
@@ -2296,6 +2297,9 @@ CREATE FUNCTION minutehand.end_waits() RETURNS trigger
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
 begin
+    if old.after_failure <> 'wait' then
+        return null;
+    end if;
     delete from minutehand.waits w
      where w.successor = old.id
        and w.predecessor = any (array(select l.predecessor from minutehand.waits l where l.successor = old.id for update skip locked));
@@ -7013,11 +7017,11 @@ ALTER INDEX minutehand.jobs_tenant ATTACH PARTITION minutehand.jobs_live_tenant_
 
 CREATE STATISTICS minutehand.jobs_live_offered ON COALESCE(offered, claimed) FROM minutehand.jobs_live;
 
-CREATE TRIGGER block_group AFTER INSERT ON minutehand.jobs_done FOR EACH ROW WHEN (((new."group" IS NOT NULL) AND new.failed AND (NOT new.cancelled) AND ((new.attempts > 0) OR (new.expires IS NULL)))) EXECUTE FUNCTION minutehand.block_group();
+CREATE TRIGGER block_group AFTER INSERT ON minutehand.jobs_done FOR EACH ROW WHEN (new.failed) EXECUTE FUNCTION minutehand.block_group();
 
 CREATE TRIGGER clear_personal BEFORE INSERT ON minutehand.jobs_done FOR EACH ROW WHEN (new.personal) EXECUTE FUNCTION minutehand.clear_personal();
 
-CREATE TRIGGER end_waits AFTER DELETE ON minutehand.jobs_live FOR EACH ROW WHEN (((old.after_failure)::text = 'wait'::text)) EXECUTE FUNCTION minutehand.end_waits();
+CREATE TRIGGER end_waits AFTER DELETE ON minutehand.jobs_live FOR EACH ROW WHEN ((old.after_failure IS NOT NULL)) EXECUTE FUNCTION minutehand.end_waits();
 
 CREATE TRIGGER forget_kept_days AFTER INSERT OR DELETE OR UPDATE ON minutehand.retention FOR EACH STATEMENT EXECUTE FUNCTION minutehand.forget_kept_days();
 

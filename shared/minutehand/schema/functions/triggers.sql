@@ -98,12 +98,13 @@ begin
 end
 $$;
 
--- Blocks the group of a dead job, if its limit declares that.
+-- Blocks the group of a dead job, if its limit declares that. It is called for each job that failed, was cancelled or expired.
 create or replace function minutehand.block_group() returns trigger
 language plpgsql security definer set search_path = minutehand, pg_temp
 as $$
 begin
-    if minutehand.order_of(new.queue, new.tenant, new."group") = 'block' then
+    if new."group" is not null and not new.cancelled and (new.attempts > 0 or new.expires is null)
+       and minutehand.order_of(new.queue, new.tenant, new."group") = 'block' then
         insert into minutehand.blocked_groups (queue, tenant, "group", job, at)
         values (new.queue, new.tenant, new."group", new.id, new.deleted)
             on conflict do nothing;
@@ -168,11 +169,14 @@ end
 $$;
 
 -- Removes the waits of a job that has ended or was deleted, and whose predecessors may never end successfully. Skips those that the
--- end of a predecessor removes at the same time: to wait for it could be a deadlock.
+-- end of a predecessor removes at the same time: to wait for it could be a deadlock. It is called for each job that had predecessors.
 create or replace function minutehand.end_waits() returns trigger
 language plpgsql security definer set search_path = minutehand, pg_temp
 as $$
 begin
+    if old.after_failure <> 'wait' then
+        return null;
+    end if;
     delete from minutehand.waits w
      where w.successor = old.id
        and w.predecessor = any (array(select l.predecessor from minutehand.waits l where l.successor = old.id for update skip locked));

@@ -25,6 +25,10 @@ insert into minutehand.jobs_live (kind, tenant, payload, run_at, visible)
 select 'echo', case when %(tenants)s > 0 then 'tenant' || n %% %(tenants)s else '' end, '{"a": 1}', moment, moment
   from (select n, clock_timestamp() - interval '1 hour' * random() as moment from generate_series(1, %(count)s) n) made
 """
+EMPTY = """
+truncate minutehand.jobs, minutehand.lanes, minutehand.lane_changes,
+         minutehand.positions, minutehand.turns, minutehand.turn_ends
+"""
 UNDO = """
 update minutehand.jobs_live set ack = null, offered = null, visible = clock_timestamp() - interval '1 hour'
  where ack is not null
@@ -55,7 +59,7 @@ def costs(url: str, backlogs: tuple[int, ...] = BACKLOGS) -> Iterator[Cost]:
         _fill(database, backlog, 0)
         yield from _costs(database, {"plain": _no_limit, "one limit": _one_limit}, backlog)
         _fill(database, backlog, TENANTS)
-        # One after the other: full limits leave marks of blocked tenants, which later ticks remove one by one.
+        # One after the other: full limits leave marks of blocked tenants, which the next ticks remove.
         cases = {f"{TENANTS:,} tenants": _no_limit, f"{TENANTS:,} tenants, one limit": _one_limit}
         yield from _costs(database, cases, backlog)
         yield from _costs(database, {f"{TENANTS:,} tenants, each with a full limit": _full_limits}, backlog)
@@ -112,7 +116,7 @@ def _round(database: Database, cases: Mapping[str, Case]) -> dict[str, tuple[flo
 
 def _fill(database: Database, count: int, tenants: int) -> None:
     connection = database.connection
-    connection.execute("truncate minutehand.jobs, minutehand.lanes, minutehand.lane_changes")
+    connection.execute(EMPTY)
     connection.execute(FILL, {"count": count, "tenants": tenants})
     connection.execute("vacuum analyze minutehand.jobs_live")
 

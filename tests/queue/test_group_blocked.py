@@ -2,7 +2,9 @@
 
 import pytest
 
+from minutehand.finish import finish
 from minutehand.maintenance import run_maintenance
+from minutehand.model.outcome import Failed
 from minutehand.operations.controls import limit
 from minutehand.operations.jobs import cancel
 from tests.queue.stage import LONG, Queue
@@ -28,3 +30,11 @@ def test_expired_job_does_not_block_its_group(queue: Queue) -> None:
 
     assert queue.row(first).deleted is not None
     assert [each.id for each in queue.take(5)] == [second]
+
+
+@pytest.mark.fault("functions/triggers", r'new."group" is not null and not', "not")
+def test_job_without_a_group_can_die_where_dead_jobs_block(queue: Queue) -> None:
+    limit(queue.database, 1, per="group", in_order=True, on_dead="block")
+    job = queue.claimed()
+
+    assert finish(job, Failed({"type": "ValueError", "message": "no"}, final=True)).ending == "dead"

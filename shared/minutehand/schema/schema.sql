@@ -5904,7 +5904,9 @@ CREATE FUNCTION minutehand.unblock_group() RETURNS trigger
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
 begin
-    delete from minutehand.blocked_groups where job = new.id;
+    if new."group" is not null then
+        delete from minutehand.blocked_groups where job = new.id;
+    end if;
     return null;
 end
 $$;
@@ -7041,7 +7043,7 @@ CREATE TRIGGER renew_rate BEFORE UPDATE ON minutehand.controls FOR EACH ROW WHEN
 
 CREATE TRIGGER request_sweep AFTER UPDATE OF visible ON minutehand.jobs FOR EACH STATEMENT EXECUTE FUNCTION minutehand.request_sweep();
 
-CREATE TRIGGER unblock_group AFTER INSERT ON minutehand.jobs_live FOR EACH ROW WHEN (((new."group" IS NOT NULL) AND (new.error IS NOT NULL))) EXECUTE FUNCTION minutehand.unblock_group();
+CREATE TRIGGER unblock_group AFTER INSERT ON minutehand.jobs_live FOR EACH ROW WHEN ((new.error IS NOT NULL)) EXECUTE FUNCTION minutehand.unblock_group();
 
 ALTER TABLE minutehand.attempts ENABLE ROW LEVEL SECURITY;
 

@@ -113,12 +113,14 @@ begin
 end
 $$;
 
--- Unblocks the group of a dead job that is retried: it is the first of its group again.
+-- Unblocks the group of a dead job that is retried: it is the first of its group again. It is called for each retried job.
 create or replace function minutehand.unblock_group() returns trigger
 language plpgsql security definer set search_path = minutehand, pg_temp
 as $$
 begin
-    delete from minutehand.blocked_groups where job = new.id;
+    if new."group" is not null then
+        delete from minutehand.blocked_groups where job = new.id;
+    end if;
     return null;
 end
 $$;

@@ -32,6 +32,8 @@ STOP, INTERRUPT = signal.SIGTERM, signal.SIGUSR1
 class _Stop:
     def __init__(self) -> None:
         self.requested = False
+        # Whether the process handles no more events: an interrupt would be raised while Python shuts down.
+        self.ended = False
         signal.signal(STOP, self._request)
         signal.signal(INTERRUPT, self._interrupt)
 
@@ -40,7 +42,8 @@ class _Stop:
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         self.requested = True
-        interrupt()
+        if not self.ended:
+            interrupt()
 
 
 @dataclass(frozen=True)
@@ -80,11 +83,13 @@ def serve(directory: str, name: str, timeout: float) -> None:
             sys.stdout.write(f"\n{RESPONSE}{json.dumps(response)}\n")
             sys.stdout.flush()
     except Interrupted:
-        # A second one has nothing to interrupt.
-        signal.signal(INTERRUPT, signal.SIG_IGN)
+        pass
     except BrokenPipeError:
         # The local run was killed. Python flushes its output at exit, and would complain of the broken pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    finally:
+        # Not a call, before which a signal handler could run.
+        stop.ended = True
 
 
 def _call(handler: Any, event: Any, context: Context) -> dict[str, Any]:

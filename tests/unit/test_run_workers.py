@@ -134,7 +134,7 @@ def test_worker_of_a_killed_run_ends_without_a_traceback(tmp_path: Path) -> None
 
 
 def test_interrupt_while_a_worker_exits_prints_nothing(tmp_path: Path) -> None:
-    """A local run that is stopped at once closes the input of a worker, and may interrupt it while Python shuts down."""
+    """A run that is stopped at once closes the input of a worker, and may interrupt it while Python shuts down."""
     (tmp_path / "app.py").write_text(
         "import atexit, os, signal\n"
         "atexit.register(os.kill, os.getpid(), signal.SIGUSR1)\n"

@@ -112,6 +112,16 @@ def test_result_has_the_exact_time_and_the_ids_sort_in_order(queue: Queue) -> No
     assert [job.payload for job in queue.take(100)] == [n for n in range(100) if n % 4 in (0, 3)]
 
 
+def test_ids_of_several_kinds_sort_in_the_order_of_the_bulk(queue: Queue) -> None:
+    ids = [
+        each.id
+        for each in bulk(queue, [NewJob("ab"[n % 2]) for n in range(100)])
+        if isinstance(each, Enqueued)
+    ]
+
+    assert len(ids) == 100 and ids == sorted(ids)
+
+
 @pytest.mark.fault("functions/alike", r"greatest\(least\(since, .*?;", "clock_timestamp();")
 def test_bulk_of_several_kinds_keeps_its_order(queue: Queue) -> None:
     def stored() -> list[int]:

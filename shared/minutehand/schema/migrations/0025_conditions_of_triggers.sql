@@ -1,6 +1,6 @@
 -- Postgres prepares the condition of a trigger for each statement that it concerns, also for those that enqueue, take or end one job.
 -- These conditions are as small as possible; the functions check the rest.
--- In the order in which other statements lock the tables, so that none waits for this transaction while it waits for them.
+-- This locks the tables in the order of other statements. Otherwise it could deadlock with one of them.
 lock table minutehand.jobs in share row exclusive mode;
 create or replace trigger end_waits after delete on minutehand.jobs_live
     for each row when (old.after_failure is not null) execute function minutehand.end_waits();
